@@ -4,9 +4,11 @@ import { availableParallelism, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { build } from 'esbuild';
-import { createCheckThread } from '../src/config/check-thread.ts';
+import { type CheckThread, createCheckThread } from '../src/config/check-thread.ts';
 import { createConfigurationHolder } from '../src/config/holder.ts';
 import { filesSource } from '../src/config/source/files.ts';
+import { LARGE_CHARACTERS, LARGE_VALUES } from '../src/config/worker.ts';
+import { mostValuesIn } from '../src/config/yaml/structure.ts';
 import { systemClock } from '../src/lib/clock.ts';
 import { silentLogger } from '../src/lib/logger.ts';
 
@@ -137,6 +139,102 @@ async function measureStalls(folder: string): Promise<void> {
   }
 }
 
+/** Heavy on the trials of a check, which a workspace may have as many of as fit. */
+const HEAVY = `'"ab".repeat(8000).split("a").join("c").replaceAll("b", "d").length + in_events < 0'`;
+
+/** Texts as large as those that are still read where requests are answered. */
+const SMALL: Readonly<Record<string, (count: number) => string>> = {
+  'notifications with heavy expressions': count =>
+    many(
+      'notifications',
+      count,
+      index =>
+        `{ id: n${index}, condition: expression, targets: [], conf: { name: '*', timeWindow: 5s, expression: ${HEAVY} } }`,
+    ),
+  'targets with secrets': count =>
+    many(
+      'targets',
+      count,
+      index =>
+        `{ id: t${index}, type: webhook, url: 'https://h.example/${index}', authType: token, token: secret-number-${index} }`,
+    ),
+  'long texts': count =>
+    many(
+      'notifications',
+      count,
+      index =>
+        `{ id: n${index}, condition: no-data, targets: [], description: ${'long '.repeat(200)}, conf: { name: a, timeWindow: 5s } }`,
+    ),
+};
+
+const many = (section: string, count: number, item: (index: number) => string): string =>
+  `${section}:\n${Array.from({ length: count }, (_, index) => `  - ${item(index)}\n`).join('')}`;
+
+/** The largest of its kind that is read at once. A change adds an item to it, and an import sends it once more. */
+function largestSmall(make: (count: number) => string): string {
+  const isSmall = (text: string): boolean =>
+    text.length * 2 < LARGE_CHARACTERS && mostValuesIn(text) * 2 < LARGE_VALUES;
+  let count = 1;
+  while (isSmall(make(count + 1))) count++;
+  return make(count);
+}
+
+/** How long each job holds others up at most where requests are answered, at the bound of what is done there. */
+async function measureSmallJobs(folder: string): Promise<void> {
+  for (const [kind, make] of Object.entries(SMALL)) {
+    const text = largestSmall(make);
+    writeFileSync(join(folder, 'notifications.yml'), text);
+    const holder = createConfigurationHolder({
+      thread: NO_THREAD,
+      source: filesSource({ folder, environment: {}, flags: {}, clock: systemClock }),
+      clock: systemClock,
+      logger: silentLogger,
+    });
+    if (!holder.load().ok) throw new Error(`${kind}: the text was meant to be sound`);
+    let run = 0;
+    const bell = () =>
+      [
+        {
+          section: 'targets',
+          id: 'bell',
+          value: { id: 'bell', type: 'bulletin_message', description: `${run++}` },
+        },
+      ] as const;
+    const by = { author: 'bench', source: 'api' } as const;
+    const jobs: Readonly<Record<string, () => Promise<unknown>>> = {
+      reload: () => holder.reload(),
+      check: () => holder.check({ 'notifications.yml': text }),
+      'change of one item': () => holder.save({ ...by, edits: bell() }),
+      import: () =>
+        holder.save({
+          ...by,
+          sent: {
+            texts: { 'notifications.yml': `${holder.texts()['notifications.yml']}# ${run++}\n` },
+            mayRefer: true,
+          },
+        }),
+    };
+    for (const [job, work] of Object.entries(jobs)) {
+      const stalls: number[] = [];
+      for (let time = 0; time < RUNS; time++) stalls.push((await stallOf(work)).stallMs);
+      const longest = Math.max(...stalls);
+      console.log(
+        `${kind} (${text.length} characters, ${mostValuesIn(text)} values), ${job}: longest stall of others ${median(stalls).toFixed(0)} ms (most ${longest.toFixed(0)} ms), goal <= 50 ms  ${median(stalls) <= 50 ? 'reached' : 'missed'}`,
+      );
+    }
+    await holder.stop();
+  }
+}
+
+/** What leaves the thread that answers is not measured here. */
+const left = async (): Promise<never> => {
+  throw new Error('the job was meant to be done at once');
+};
+const NO_THREAD: CheckThread = {
+  ...{ run: left, hide: left, load: left, loadAtOnce: left },
+  stop: async () => {},
+};
+
 async function report(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'headgate-bench-'));
   try {
@@ -157,6 +255,7 @@ async function report(): Promise<void> {
       `check: ${Math.round(median(checks))} CPU ms; js-yaml: ${Math.round(median(loads))} CPU ms; ratio ${ratio.toFixed(2)}, goal <= 2  ${ratio <= 2 ? 'reached' : 'missed'}`,
     );
     await measureStalls(folder);
+    await measureSmallJobs(folder);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

@@ -47,6 +47,7 @@ async function measure(name: string, storage: Storage, filled: () => Promise<voi
     messages: DAY_MS,
     audit: DAY_MS,
     minutes: DAY_MS,
+    hours: DAY_MS,
   };
   const sweep = createRetentionSweep({
     workspaces: async () => ['default'],

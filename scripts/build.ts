@@ -6,7 +6,12 @@ import { build } from 'esbuild';
 const REQUIRE_SHIM =
   "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);";
 
-const ENTRIES = ['src/config/config-worker.ts', 'src/storage/sqlite/sqlite-worker.ts', 'src/main.ts'];
+const ENTRIES = [
+  'src/config/config-worker.ts',
+  'src/notifications/backtest/backtest-worker.ts',
+  'src/storage/sqlite/sqlite-worker.ts',
+  'src/main.ts',
+];
 
 /**
  * Bundles the server and the command line into `dist/main.js`, with the workers, the page and the document beside it.

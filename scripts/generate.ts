@@ -12,11 +12,14 @@ import { systemClock } from '../src/lib/clock.ts';
 import { AppError, ERROR_CODES, type ErrorCode } from '../src/lib/errors.ts';
 import { silentLogger } from '../src/lib/logger.ts';
 import { identifier } from '../src/lib/schemas.ts';
+import { inhibitionSchema } from '../src/notifications/inhibition/inhibition-rule.ts';
 import { notificationSchema } from '../src/notifications/notification.ts';
 import { isJsonEngine, profileOf } from '../src/pipelines/engines/index.ts';
 import type { EngineProfile, Meaning, ProfileRule } from '../src/pipelines/engines/profile.ts';
 import { type PullSettings, pipelineSchema } from '../src/pipelines/settings.ts';
 import { targetTypes } from '../src/targets/index.ts';
+import { presets } from '../src/targets/webhook/presets/index.ts';
+import type { PresetOption } from '../src/targets/webhook/presets/preset.ts';
 import { apiPage } from './api-page.ts';
 import { buildProduct } from './build.ts';
 import { clientFiles } from './generate-client.ts';
@@ -39,11 +42,99 @@ export async function pages(): Promise<readonly Page[]> {
   return [
     { path: 'docs/reference/configuration.md', text: configurationPage() },
     { path: 'docs/reference/engines.md', text: enginesPage() },
+    { path: 'docs/reference/presets.md', text: presetsPage() },
+    { path: 'docs/guide/presets.md', text: presetsGuide() },
     { path: 'docs/reference/errors.md', text: await errorsPage() },
     { path: API_PAGE, text: apiPage(await readFile(API_PAGE, 'utf8')) },
     ...(await openApiFiles()),
   ];
 }
+
+const presetsPage = (): string =>
+  sections(
+    heading('Presets of webhooks'),
+    'A webhook with a `preset` speaks to that service: the preset sets what is sent, how large it may be, how fast the service takes messages, and which answers mean success. What a target sets itself comes before its preset. [The guide](../guide/presets.md) has a target for each to begin with.',
+    table(
+      ['Preset', 'Service', 'Limits', 'Success'],
+      presets.map(({ name, service, page, limits, success }) => [
+        code(name),
+        `[${service}](${page})`,
+        limits,
+        success,
+      ]),
+    ),
+    '## Options',
+    'Names in `options`, which reads show, and in `secretOptions`, which no read shows.',
+    table(
+      ['Preset', 'Setting', 'Required', 'Meaning'],
+      presets.flatMap(({ name, options = {}, secretOptions = {} }) => [
+        ...Object.entries(options).map(([key, option]) => optionRow(name, `options.${key}`, option)),
+        ...Object.entries(secretOptions).map(([key, option]) =>
+          optionRow(name, `secretOptions.${key}`, option),
+        ),
+      ]),
+    ),
+    '## What each sets',
+    ...presets.map(({ name, settings, resolvePath, keepsOpen }) =>
+      [
+        `### ${name}`,
+        '',
+        ...Object.entries(settings).map(([key, value]) => `- ${code(key)}: ${code(oneLine(String(value)))}`),
+        ...(resolvePath === undefined ? [] : [`- Ends go to \`url\` with ${code(resolvePath)} behind it.`]),
+        ...(keepsOpen
+          ? ['- An alarm stays open there until its end. A test send opens one and closes it.']
+          : []),
+      ].join('\n'),
+    ),
+  );
+
+const optionRow = (name: string, key: string, { isRequired, description }: PresetOption): string[] => [
+  code(name),
+  code(key),
+  isRequired ? 'yes' : 'no',
+  description,
+];
+
+const oneLine = (text: string): string => text.replace(/\s*\n\s*/g, ' ');
+
+const presetsGuide = (): string =>
+  sections(
+    heading('Alerts in other services'),
+    'Paste the target for your service into `notifications.yml`, name it in the `targets` of a notification, store its key by `headgate secrets set NAME`, and try it with `headgate targets test ID`, which shows what the service answered. [The reference](../reference/presets.md) says what each preset sends, its limits and which answers mean success; every setting of a webhook may be set beside it, and comes first.',
+    ...presets.map(({ name, service, page, example, keepsOpen, success }) =>
+      [
+        `## ${service}`,
+        '',
+        `[How it is set up there](${page}). Success is: ${success}${keepsOpen ? ' The end of an alarm closes what the alarm opened.' : ''}`,
+        '',
+        '```yaml',
+        'targets:',
+        `  - id: ${name}`,
+        '    type: webhook',
+        `    preset: ${name}`,
+        ...yamlLines(example, '    '),
+        '```',
+      ].join('\n'),
+    ),
+  );
+
+/** Maps of texts and lists of such maps, as examples are. */
+const yamlLines = (value: object, indent: string): string[] =>
+  Object.entries(value).flatMap(([key, entry]: [string, unknown]) =>
+    typeof entry !== 'object' || entry === null
+      ? [
+          `${indent}${key}: ${/^[\w./:@-]*$/.test(String(entry)) && !/^-|:$/.test(String(entry)) ? entry : `'${entry}'`}`,
+        ]
+      : Array.isArray(entry)
+        ? [
+            `${indent}${key}:`,
+            ...entry.flatMap((item: object) => {
+              const [first = '', ...others] = yamlLines(item, `${indent}    `);
+              return [`${indent}  - ${first.trimStart()}`, ...others];
+            }),
+          ]
+        : [`${indent}${key}:`, ...yamlLines(entry, `${indent}  `)],
+  );
 
 /** The paths whose file below `folder` is missing or says something else. */
 export async function stalePages(folder: string, expected: readonly Page[]): Promise<string[]> {
@@ -176,11 +267,16 @@ function configurationPage(): string {
     '## headgate.yml',
     ...settings.map(([name, schema]) => settingsSection(name, asSchema(schema))),
     '## notifications.yml',
-    'Two lists, `targets` and `notifications`; each may also be a map keyed by id.',
+    'The lists `targets` and `notifications`, and where wanted `inhibitions`; each may also be a map keyed by id.',
     ...targetTypes.map(({ type, description, schema }) =>
       sections(`### Target ${type}`, description, keyTable(jsonSchema(schema))).trimEnd(),
     ),
     sections('### Notification', keyTable(jsonSchema(notificationSchema))).trimEnd(),
+    sections(
+      '### Inhibition',
+      '[How it works](../guide/grouping-and-silences.md#inhibitions).',
+      keyTable(jsonSchema(inhibitionSchema)),
+    ).trimEnd(),
     ...conditions.map(({ id, name, description, schema }) =>
       sections(`### Condition ${id}`, `${name}. ${description}`, confTable(jsonSchema(schema))).trimEnd(),
     ),

@@ -135,7 +135,19 @@ function asker(url: string, root: string): Ask {
     return String(asMap(first).id ?? asMap(first).hash);
   }
 
+  /** Changes where a target that was notified keeps its alarms open, and back. */
+  async function keepSettings(): Promise<string> {
+    const operation = operations.find(({ id }) => id === 'targets.update');
+    if (operation === undefined) throw new Error('no target can be changed');
+    const change = (body: object) => send(operation, { params: { id: 'ops_hook' }, query: {}, body });
+    await change({ resolveUrl: 'http://127.0.0.1:9/close' });
+    await change({ resolveUrl: 'http://127.0.0.1:9/end' });
+    await change({ resolveUrl: null });
+    return newest('keptSettings.list');
+  }
+
   const PLACEHOLDERS = new Map([
+    ['{kept}', keepSettings],
     ['{incident}', () => newest('incidents.list')],
     ['{delivery}', () => newest('deliveries.list', { target: 'log' })],
     ['{waiting}', () => newest('deliveries.list', { target: 'ops_hook' })],

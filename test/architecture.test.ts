@@ -59,6 +59,24 @@ test('only the clock asks for the time and sets timers', () => {
   expect(guilty).toEqual(['src/lib/clock.ts']);
 });
 
+test('what connects to others does so by the one dial, which judges addresses and races them', () => {
+  const opens =
+    /\bfetch\(|import \{[^}]*\b(connect|createConnection|request|get)\b[^}]*\} from 'node:(net|tls|https?|http2)'|\bbuildConnector\(|\bnew (\w*Agent|Client|Pool)\(/;
+  // The driver of the database connects by itself.
+  const guilty = source.filter(path => !path.startsWith('src/storage/') && opens.test(readText(path)));
+  expect(guilty.sort()).toEqual([
+    // TLS on a connection of the dial.
+    'src/lib/dial.ts',
+    // Agents over connections of the dial.
+    'src/lib/http/agents.ts',
+    'src/lib/http/connect.ts',
+    'src/lib/http/forward.ts',
+    'src/lib/http/tunnel.ts',
+  ]);
+  const agents = guilty.filter(path => /\bnew (\w*Agent|Client|Pool)\(/.test(readText(path)));
+  for (const path of agents) expect(readText(path), path).toMatch(/\bconnect(:|,)/);
+});
+
 test('files are whole, and say on their first line why they have more than 600 lines', () => {
   const isExcused = (path: string): boolean => /^(\/\/|\/\*|<!--).*\bbecause\b/.test(linesOf(path)[0] ?? '');
   expect(written.filter(path => linesOf(path).length > MOST_LINES && !isExcused(path))).toEqual([]);
@@ -78,8 +96,10 @@ const FACES: readonly string[] = [
   'src/cli/root.ts',
   'src/notifications/engine.ts',
   'src/pipelines/monitor.ts',
+  'src/resources/context.ts',
   'src/storage/open.ts',
   'src/storage/storage.ts',
+  'src/targets/webhook/presets/index.ts',
 ];
 
 /** Where several rooms meet in one thing: as many imports at most, and never more. */
@@ -123,6 +143,43 @@ test('the name of an exported type stands for one thing', () => {
     .filter(([name, paths]) => paths.length > 1 && !NAMES_IN_MANY_FILES.includes(name))
     .map(([name, paths]) => `${name}: ${paths.join(', ')}`);
   expect(shared).toEqual([]);
+});
+
+/** Where a name or a text is of others, who say in no other way what they mean. */
+const RECOGNISED_BY_TEXT: Readonly<Record<string, string>> = {
+  'src/expressions/syntax.ts': 'V8 says by its text alone that an expression is nested too deep',
+  'src/lib/problem-list.ts': 'zod says by its text alone that a value is missing',
+  'src/config/schema-problems.ts': 'zod begins its own texts with a capital letter, and ours have none',
+};
+
+/** The end of a name in camel case, as in `/Path$/`, `endsWith('Url')`. */
+const PART_OF_A_NAME = [
+  /\.(?:endsWith|startsWith|includes)\(\s*(['"`])[A-Z][a-z]+[A-Za-z]*\1/,
+  /[A-Z][a-z]+\)*\$\/[a-z]*\.(?:test|exec)\(/,
+  /\/\^?\(?[^/\n]*(?:Path|Url|Uri|Secret|Token|Password|Key|File|Folder)\)*\$\//,
+];
+/** Words with a blank between, or a pattern over what is called a message. */
+const PART_OF_A_TEXT = [
+  /\.(?:endsWith|startsWith|includes)\(\s*(['"`])[^'"`\n]*\w \w[^'"`\n]*\1/,
+  /\.(?:test|exec)\(\s*(?:\w+\.)*(?:message|last_error|_raw)\s*\)/,
+  /\b(?:message|last_error|_raw)\.(?:match|includes|startsWith|endsWith)\(/,
+];
+
+test('no setting is recognised by a part of its name, and no stored text by its words', () => {
+  const recognises = (path: string): boolean =>
+    [...PART_OF_A_NAME, ...PART_OF_A_TEXT].some(pattern => pattern.test(readText(path)));
+  expect(source.filter(recognises).sort()).toEqual(Object.keys(RECOGNISED_BY_TEXT).sort());
+});
+
+test.each([
+  'if (/Path$/.test(name)) return;',
+  "names.filter(name => name.endsWith('Url'))",
+  "setting.includes('Secret')",
+  "row.last_error.startsWith('Target x gave up')",
+  "if (text.startsWith('Target x')) return;",
+  '/gave up/.test(row.message)',
+])('the rule on names and texts sees %s', line => {
+  expect([...PART_OF_A_NAME, ...PART_OF_A_TEXT].some(pattern => pattern.test(line))).toBe(true);
 });
 
 test('nothing is left for later', () => {

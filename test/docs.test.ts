@@ -18,6 +18,7 @@ import { atOnce } from '../src/lib/slices.ts';
 import { readExternalEvents } from '../src/notifications/external-events.ts';
 import { readSamples } from '../src/pipelines/parsers/samples.ts';
 import type { WorkspaceContext } from '../src/resources/context.ts';
+import { presets } from '../src/targets/webhook/presets/index.ts';
 import { notedAudit } from './helpers/audit.ts';
 import { testClock } from './helpers/clock.ts';
 import { configFolder } from './helpers/config-folder.ts';
@@ -42,14 +43,26 @@ const house: WorkspaceContext = {
   configuration: untouched,
   configurationStatus: untouched,
   configurationTexts: untouched,
+  hideAddresses: untouched,
+  isMachineShared: false,
   save: untouched,
   dryRun: untouched,
+  backtest: untouched,
   testSend: untouched,
+  previewMessage: untouched,
+  explainer: { explain: untouched, explainEvent: untouched },
   checkTexts: untouched,
   requeue: untouched,
+  keptSettings: { list: untouched, remove: untouched },
   removeComponent: untouched,
-  heldBecause: untouched,
+  refreshSilences: untouched,
+  refreshAcknowledgement: untouched,
+  newId: untouched,
+  warningOf: untouched,
+  hold: untouched,
+  targetIsWell: untouched,
   evaluationAgeMs: untouched,
+  evaluationCosts: untouched,
   get secrets() {
     return untouched();
   },
@@ -212,6 +225,31 @@ test.each(['docs/guide/mail.md', 'docs/guide/sns.md'])(
   },
 );
 
+test('the guide of presets shows a target for each, which is valid as it stands', () => {
+  const blocks = codeBlocks(readText('docs/guide/presets.md')).filter(({ language }) => language === 'yaml');
+  const shown = blocks.map(({ text }) => {
+    const folder = configFolder({ [NOTIFICATIONS_FILE]: text });
+    const check = checkConfiguration({ folder, environment: {}, flags: {} }, systemClock);
+    expect(check.errors, text).toEqual([]);
+    const [target] = check.configuration?.targets ?? [];
+    return target?.settings.id;
+  });
+  expect(shown).toEqual(presets.map(({ name }) => name));
+  const documented = tableRows(readText('docs/reference/presets.md')).map(([name]) => name);
+  for (const name of shown) expect(documented).toContain(name);
+});
+
+test('the guides that show a webhook with several addresses or a judged answer can be pasted', () => {
+  const blocks = codeBlocks(readText('docs/guide/deliveries.md')).filter(
+    ({ language, text }) => language === 'yaml' && /successExpression|resolveUrl/.test(text),
+  );
+  expect(blocks).toHaveLength(2);
+  for (const { text } of blocks) {
+    const folder = configFolder({ [NOTIFICATIONS_FILE]: text });
+    expect(checkConfiguration({ folder, environment: {}, flags: {} }, systemClock).errors).toEqual([]);
+  }
+});
+
 test('the provider that the guide of single sign-on shows can be configured like that', () => {
   const [block] = codeBlocks(readText('docs/guide/single-sign-on.md')).filter(one => one.language === 'yaml');
   const folder = configFolder({ [SETTINGS_FILE]: block?.text ?? '' });
@@ -220,12 +258,15 @@ test('the provider that the guide of single sign-on shows can be configured like
   expect(check.configuration?.settings.auth).toMatchObject({ type: 'openid', fallback: true });
 });
 
+/** Made once: it takes seconds. */
+const generated = pages();
+
 test('the generated references say what the code says', async () => {
-  expect(await stalePages('.', await pages())).toEqual([]);
+  expect(await stalePages('.', await generated)).toEqual([]);
 });
 
 test('a generated reference that is missing or was edited counts as stale', async () => {
-  const expected = await pages();
+  const expected = await generated;
   const folder = configFolder();
   for (const { path, text } of expected.slice(1)) {
     mkdirSync(dirname(join(folder, path)), { recursive: true });
@@ -238,7 +279,7 @@ test('a generated reference that is missing or was edited counts as stale', asyn
 });
 
 test('the generated references mark secrets, durations and what a variable sets', async () => {
-  const [configuration] = await pages();
+  const [configuration] = await generated;
   expect(configuration?.text).toContain('| `password` | secret text | no |');
   expect(configuration?.text).toContain('| `conf.timeWindow` | duration | no | `60s` |');
   expect(configuration?.text).toContain('`HEADGATE_API_AUTH_TOKEN_TTL`');

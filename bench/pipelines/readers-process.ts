@@ -2,7 +2,7 @@ import { systemClock } from '../../src/lib/clock.ts';
 import { parseJson } from '../../src/lib/json.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { createObservedClock } from '../../src/lib/observed-clock.ts';
-import type { Slices } from '../../src/lib/slices.ts';
+import { atOnce, type Slices } from '../../src/lib/slices.ts';
 import { createCardinalityLimit } from '../../src/pipelines/components/limits.ts';
 import { createComponentRegistry } from '../../src/pipelines/components/registry.ts';
 import { profileOf } from '../../src/pipelines/engines/index.ts';
@@ -16,6 +16,8 @@ import { readWriteRequest } from '../../src/pipelines/parsers/remote-write.ts';
 import { createTextPageReader } from '../../src/pipelines/scrape/page-reader.ts';
 import { createSeriesStore } from '../../src/pipelines/series/series-store.ts';
 import { type ProfiledSettings, pipelineSchema } from '../../src/pipelines/settings.ts';
+import { snapshotFile } from '../../src/pipelines/snapshot/file.ts';
+import { idsAtOnce } from '../../test/helpers/component-ids.ts';
 import { NO_FILES } from '../../test/helpers/monitor.ts';
 import { noHttp } from '../../test/helpers/no-http.ts';
 import { impstats, otlpJson, otlpProtobuf, type Round, textPage, writeRequest } from './bodies.ts';
@@ -57,15 +59,19 @@ function reader<Body>(name: string, body: (round: Round) => Body, take: () => Ta
 function pages(openMetrics: boolean): Take<string> {
   const settings: ProfiledSettings = profiled({ url: 'http://127.0.0.1:9/' });
   const [clock, identity] = [systemClock, { pipeline: 'edge', group: 'default', engine: 'custom' }];
-  const registry = createComponentRegistry(clock, COMPONENTS);
+  const registry = createComponentRegistry({ clock, limit: COMPONENTS, ids: idsAtOnce() });
   const store = createSeriesStore(COMPONENTS * 100);
   const ingester = createIngester({ clock: { ...clock, unobservedMs: () => 0 }, registry, store });
   const profile = profileOf(settings);
   const read = createTextPageReader({ profile, rulesOf: ruleLookup(profile), ingester });
   const limit = createCardinalityLimit({ limits: settings, clock, logger: silentLogger, refused: () => {} });
-  const source = createScrapeSource('edge', { pipeline: identity, limit, partial: false }, store);
+  const source = createScrapeSource(
+    'edge',
+    { pipeline: identity, limit, partial: false, noted: () => {} },
+    store,
+  );
   return text => {
-    const { bad, fault } = read(source, Buffer.from(text), openMetrics);
+    const { bad, fault } = atOnce(read(source, Buffer.from(text), openMetrics));
     if (bad > 0 || fault !== undefined) throw new Error(`the page was not read: ${fault?.reason}`);
     return store.count;
   };
@@ -82,7 +88,8 @@ const monitor = (settings: object) => {
     http: noHttp,
     clock: createObservedClock({ clock: systemClock, logger: silentLogger }),
     logger: silentLogger,
-    dataFolder: 'nothing is written',
+    snapshot: snapshotFile('/nonexistent'),
+    ids: idsAtOnce(),
     files: NO_FILES,
     meter: { refused: () => {}, rejected: () => {}, scrapeFailed: () => {} },
   });

@@ -6,6 +6,7 @@ import { Secret } from '../lib/secret.ts';
 import { inSlices } from '../lib/slices.ts';
 import { decodeContent } from './content-encoding.ts';
 import type { HostRule } from './hosts.ts';
+import type { RouteAnswerer } from './route.ts';
 import type { WorkspaceOf } from './served-workspace.ts';
 
 /** Throws `invalid-request` for two headers: Node silently keeps the first, so two readers could see two callers. */
@@ -126,8 +127,7 @@ export function addNotFound(
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Answered by the leading process only. */
-    readonly isLive?: boolean;
+    readonly isLive?: RouteAnswerer;
   }
 }
 
@@ -150,12 +150,14 @@ const FORWARDED_HEADER = 'x-headgate-forwarded';
  */
 export function forwardToLeader(scope: FastifyInstance, { node, tenantOf, hosts, http }: Forwarding): void {
   scope.addHook('onRequest', async (request, reply) => {
-    if (request.is404 || request.routeOptions.config.isLive !== true) return;
-    const origin = await tenantOf(request).leaderUrl();
+    const { isLive = false } = request.routeOptions.config;
+    if (request.is404 || isLive === false) return;
+    const origin = await leaderFor(tenantOf(request), isLive);
     if (origin === undefined) return;
     if (Number(request.headers['content-length'] ?? 0) > (request.routeOptions.bodyLimit ?? 0))
       throw new AppError('body-too-large', 'The request body is too large');
     // Two processes that each believe the other leads must not forward a request in circles.
+    if (request.headers[FORWARDED_HEADER] !== undefined && isLive === 'while-led') return;
     if (request.headers[FORWARDED_HEADER] !== undefined)
       throw new AppError('unavailable', 'this process does not lead any more', { retryAfterSeconds: 1 });
     const host = hosts.isOwn(request.host) ? new URL(origin).host : request.host;
@@ -168,7 +170,28 @@ export function forwardToLeader(scope: FastifyInstance, { node, tenantOf, hosts,
       'x-forwarded-proto': request.protocol,
       'x-forwarded-host': host,
     };
-    await http.forward({ incoming: request.raw, outgoing: reply.raw, origin, headers });
+    try {
+      await http.forward({ incoming: request.raw, outgoing: reply.raw, origin, headers });
+    } catch (error) {
+      // One that was killed leads by its lease for some seconds yet, and the store can answer as well.
+      if (isLive === 'while-led' && isUnavailable(error)) return;
+      throw error;
+    }
     return reply.hijack();
   });
 }
+
+/** Undefined when this process answers itself. */
+async function leaderFor(
+  { leaderUrl }: ReturnType<WorkspaceOf>,
+  isLive: RouteAnswerer,
+): Promise<string | undefined> {
+  try {
+    return await leaderUrl();
+  } catch (error) {
+    if (isLive === 'while-led' && isUnavailable(error)) return undefined;
+    throw error;
+  }
+}
+
+const isUnavailable = (error: unknown): boolean => error instanceof AppError && error.code === 'unavailable';

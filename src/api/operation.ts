@@ -16,7 +16,7 @@ type Access = Permission | 'any actor' | 'pipeline' | 'public';
 
 /** One row of the API, for documents, client and command line. */
 export interface Operation {
-  /** `noun.verb`, unique. */
+  /** `resource.verb`, unique. */
   readonly id: `${string}.${string}`;
   readonly method: Method;
   /** With `:name` parameters, below `/api/v1`, or for pipelines below the origin. */

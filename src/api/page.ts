@@ -25,7 +25,9 @@ const PAGE = [
   html('/', 'index.html'),
   html('/reference', 'reference.html'),
   ...['board.css', 'reference.css'].map(style),
-  ...['page.js', 'reference.js', 'operations.js', 'schema-view.js'].map(script),
+  ...['page.js', 'acknowledging.js', 'removal.js', 'reference.js', 'operations.js', 'schema-view.js'].map(
+    script,
+  ),
   ...COMMON,
 ];
 

@@ -11,12 +11,19 @@ interface RouteReply {
   readonly etag?: string;
 }
 
+/**
+ * Which process answers, of several. True: only the one that leads, which reads the pipelines and holds the configuration.
+ * `while-led`: that one, as it knows what is on no disk, and while there is none every other from the store. False: every
+ * one from the store.
+ */
+export type RouteAnswerer = boolean | 'while-led';
+
 /** An operation of `/api/v1` with the verb behind it. */
 export interface Route extends Operation {
   /** Served below `/m/{group}` as well, for that group only. */
   readonly grouped: boolean;
-  /** Answered by the leading process only, which reads the pipelines and holds the configuration. */
-  readonly isLive: boolean;
+  /** As `RouteAnswerer` says. */
+  readonly isLive: RouteAnswerer;
   /** Concerns the whole installation, so a hosted deployment does not serve it. */
   readonly isOfInstallation: boolean;
   /**
@@ -33,8 +40,8 @@ interface RouteOptions<Input, Output> {
   readonly summary: string;
   readonly description?: string;
   readonly grouped?: boolean;
-  /** False where every process can answer from the store. */
-  readonly isLive?: false;
+  /** By default true. */
+  readonly isLive?: RouteAnswerer;
   readonly isOfInstallation?: true;
   readonly verb: Verb<Input, Output>;
   /** Name of the body, and its shape where the verb's own schema does not say all of it. */

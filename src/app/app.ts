@@ -20,6 +20,7 @@ import { createMetrics, type ProcessMetrics } from '../lib/metrics.ts';
 import { createObservedClock } from '../lib/observed-clock.ts';
 import { Secret } from '../lib/secret.ts';
 import { VERSION } from '../lib/version.ts';
+import { createBacktests } from '../notifications/backtest/backtests.ts';
 import { openStorage } from '../storage/open.ts';
 import { ConfigurationInvalid } from './configuration-invalid.ts';
 import { DEFAULT_WORKSPACE } from './default-workspace.ts';
@@ -142,10 +143,15 @@ async function openShared(
   const isShared = typeof url !== 'string';
   const thread = createCheckThread(clock);
   teardown.add('check thread', thread.stop);
+  const backtests = createBacktests({
+    ...{ clock, dataFolder },
+    storage: typeof url === 'string' ? url : url.reveal(),
+  });
+  teardown.add('backtests', () => backtests.stop());
   const observedClock = createObservedClock({ clock, logger });
   teardown.add('observed clock', () => observedClock.stop());
   return {
-    ...{ storage, isShared, thread, keyRing, pepper, dataFolder },
+    ...{ storage, isShared, thread, backtests, keyRing, pepper, dataFolder },
     ...{ clock, observedClock, ids, random, logger },
   };
 }

@@ -7,7 +7,7 @@ import type { Metrics } from '../lib/metrics.ts';
 import type { PipelineMeter } from '../pipelines/context.ts';
 import type { SettleOperation } from '../storage/operations/settle.ts';
 import type { Storage } from '../storage/storage.ts';
-import type { DeliveryRow } from '../storage/stores/deliveries.ts';
+import type { AttemptRow, DeliveryRow } from '../storage/stores/deliveries.ts';
 import type { RetentionKind } from '../storage/stores/retention.ts';
 
 /** In seconds. */
@@ -19,7 +19,7 @@ const MOST_TARGETS = 1000;
 export interface Meters {
   /** Counts an attempt of a delivery whose result was recorded. */
   attemptSettled(
-    row: Pick<DeliveryRow, 'target'>,
+    row: Pick<DeliveryRow, 'target' | 'unknown_attempts'>,
     settlement: SettleOperation,
     durationMs: number | null,
   ): void;
@@ -41,7 +41,23 @@ export interface Meters {
   readonly ingestRefused: (pipeline: string, code: ErrorCode) => void;
 }
 
-const OUTCOMES = { waiting: 'retry', exhausted: 'retry', sent: 'sent', refused: 'refused' } as const;
+const OUTCOMES = {
+  waiting: 'retry',
+  exhausted: 'retry',
+  unknown: 'retry',
+  sent: 'sent',
+  refused: 'refused',
+} as const;
+
+/** What an attempt brought: a delivery that may have arrived once keeps that state whatever a later one brings. */
+function outcomeOf(
+  row: Pick<DeliveryRow, 'unknown_attempts'>,
+  { state, unknownAttempts, attempt }: SettleOperation,
+): AttemptRow['outcome'] | undefined {
+  if (state === 'skipped') return undefined;
+  if (unknownAttempts > row.unknown_attempts) return 'unknown';
+  return (state === 'unknown' ? attempt?.outcome : undefined) ?? OUTCOMES[state];
+}
 
 /** Each room reports its part through a hook of its own. */
 export function createMeters(metrics: Metrics, clock: Pick<Clock, 'now'>): Meters {
@@ -88,7 +104,7 @@ function createDeliveryMeters(
 ): Pick<Meters, 'attemptSettled' | 'dropped' | 'quotaReached'> {
   const attempts = metrics.counter({
     name: 'headgate_delivery_attempts_total',
-    help: 'Attempts of deliveries, by what they brought: sent, retry or refused.',
+    help: 'Attempts of deliveries, by what they brought: sent, retry, unknown or refused.',
     labels: ['target', 'outcome'],
   });
   const attemptSeconds = metrics.histogram({
@@ -99,7 +115,7 @@ function createDeliveryMeters(
   });
   const settled = metrics.counter({
     name: 'headgate_deliveries_settled_total',
-    help: 'Deliveries that came to an end: sent, refused, exhausted or skipped.',
+    help: 'Deliveries that came to an end: sent, unknown, refused, exhausted or skipped.',
     labels: ['target', 'state'],
   });
   const dropped = metrics.counter({
@@ -114,9 +130,12 @@ function createDeliveryMeters(
   });
   const noteSuccess = createLastSuccess(metrics, clock);
   return {
-    attemptSettled({ target }, { state }, durationMs) {
+    attemptSettled(row, operation, durationMs) {
+      const { target } = row;
+      const { state } = operation;
+      const outcome = outcomeOf(row, operation);
       if (durationMs !== null) attemptSeconds({ target }, durationMs / 1000);
-      if (state !== 'skipped') attempts({ target, outcome: OUTCOMES[state] });
+      if (outcome !== undefined) attempts({ target, outcome });
       if (state !== 'waiting') settled({ target, state });
       if (state === 'sent') noteSuccess(target);
     },

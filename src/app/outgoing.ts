@@ -4,7 +4,7 @@ import type { Clock } from '../lib/clock.ts';
 import { createDial, type Dial } from '../lib/dial.ts';
 import { createHttpClient, type HttpClient } from '../lib/http/client.ts';
 import { createEgress } from '../lib/http/egress.ts';
-import { type AddressPolicy, resolveBySystem } from '../lib/http/guard.ts';
+import { type AddressPolicy, type Resolve, resolveBySystem } from '../lib/http/guard.ts';
 import { type Proxies, parseProxy } from '../lib/http/proxy.ts';
 import { createLru } from '../lib/lru.ts';
 import type { Sender } from '../targets/target.ts';
@@ -41,13 +41,15 @@ export function installationOutgoing(options: {
   readonly delivery: Settings['delivery'];
   readonly proxies: Proxies;
   readonly clock: Clock;
+  /** By default that of the system. */
+  readonly resolve?: Resolve;
 }): InstallationOutgoing {
-  const { delivery, proxies, clock } = options;
-  const { certificates, http } = observedClient({ ...delivery, proxies, clock });
+  const { delivery, proxies, clock, resolve = resolveBySystem } = options;
+  const { certificates, http } = observedClient({ ...delivery, proxies, clock, resolve });
   return {
     reach: 'installation',
     http,
-    dial: createDial(delivery),
+    dial: createDial({ ...delivery, clock, resolve }),
     sender: { hostname: hostname(), isProcess: true },
     certificateEnd: origin => certificates.get(origin),
     close: () => http.close(),
@@ -62,18 +64,20 @@ export interface WorkspaceOutgoingOptions {
   readonly externalUrl: string;
   readonly mostLogFolders: number;
   readonly clock: Clock;
+  /** By default that of the system. */
+  readonly resolve?: Resolve;
 }
 
 /** Throws as above. */
 export function workspaceOutgoing(options: WorkspaceOutgoingOptions): WorkspaceOutgoing {
-  const { policy, egressProxy, externalUrl, mostLogFolders, clock } = options;
+  const { policy, egressProxy, externalUrl, mostLogFolders, clock, resolve = resolveBySystem } = options;
   const egress =
     egressProxy && createEgress(parseProxy('hosted.egressProxy', egressProxy.reveal()), resolveBySystem);
-  const { certificates, http } = observedClient({ ...policy, egress, clock });
+  const { certificates, http } = observedClient({ ...policy, egress, clock, resolve });
   return {
     reach: 'workspace',
     http,
-    dial: createDial({ ...policy, egress }),
+    dial: createDial({ ...policy, egress, clock, resolve }),
     sender: { hostname: new URL(externalUrl).hostname, isProcess: false, mostLogFolders },
     certificateEnd: origin => certificates.get(origin),
     async close() {

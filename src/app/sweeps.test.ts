@@ -9,7 +9,12 @@ import { systemClock } from '../lib/clock.ts';
 import { monotonicIds } from '../lib/ids.ts';
 import { silentLogger } from '../lib/logger.ts';
 import { startApp } from './app.ts';
-import { createRetentionSweep, type RetentionPeriods, type RetentionSweep } from './sweeps.ts';
+import {
+  createRetentionSweep,
+  type RetentionPeriods,
+  type RetentionSweep,
+  type SweepOptions,
+} from './sweeps.ts';
 
 const DAY_MS = 86_400_000;
 const START = Date.UTC(2026, 0, 1);
@@ -20,6 +25,7 @@ const KEEPING: RetentionPeriods = {
   messages: DAY_MS,
   audit: DAY_MS,
   minutes: DAY_MS,
+  hours: DAY_MS,
 };
 
 let store: TestStorage;
@@ -43,6 +49,7 @@ afterEach(async () => {
 function start(
   keeping: Partial<RetentionPeriods> = {},
   storage: Pick<typeof store.storage, 'in' | 'transaction'> = store.storage,
+  more: Partial<SweepOptions> = {},
 ) {
   sweep = createRetentionSweep({
     workspaces: async () => ['default'],
@@ -53,6 +60,7 @@ function start(
     removed: (kind, count) => {
       removed[kind] = (removed[kind] ?? 0) + count;
     },
+    ...more,
   });
   sweep.start();
 }
@@ -100,6 +108,26 @@ it('keeps an incident as long as its deliveries', async () => {
   await clock.advance(60_000);
   await untilSwept(() => removed.messages === 1);
   expect(removed).toEqual({ messages: 1 });
+});
+
+it('forgets the ids of external events with the deliveries, and the oldest of more than a store has room for', async () => {
+  const past = testClock(START);
+  const ids = monotonicIds(past);
+  const receive = async (...events: string[]) => {
+    for (const event of events) {
+      const rows = [{ id: ids.next(), event }];
+      await store.storage.commit({ kind: 'receive', workspace: 'default', rows });
+      await past.advance(1);
+    }
+  };
+  const { events } = store.storage.in('default');
+  await receive('old');
+  await past.advance(6 * DAY_MS);
+  await receive('a', 'b', 'c', 'd');
+  start({ deliveries: 5 * DAY_MS }, store.storage, { maxReceived: 3 });
+  await clock.advance(60_000);
+  await untilSwept(() => removed.received === 2);
+  expect((await events.known(['old', 'a', 'b', 'c', 'd'])).received.toSorted()).toEqual(['b', 'c', 'd']);
 });
 
 it('comes again every ten minutes, also after it failed', async () => {

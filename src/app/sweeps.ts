@@ -8,7 +8,9 @@ import type { Storage } from '../storage/storage.ts';
 import type { RetentionKind } from '../storage/stores/retention.ts';
 
 /** Retention of each kind, in milliseconds. */
-export type RetentionPeriods = Readonly<Record<Exclude<RetentionKind, 'events'>, number>>;
+export type RetentionPeriods = Readonly<
+  Record<Exclude<RetentionKind, 'events' | 'received' | 'silences'>, number>
+>;
 
 export const retentionOf = (settings: Settings['retention']): RetentionPeriods => ({
   deliveries: settings.deliveries.ms,
@@ -17,6 +19,7 @@ export const retentionOf = (settings: Settings['retention']): RetentionPeriods =
   messages: settings.messages.ms,
   audit: settings.audit.ms,
   minutes: settings.minutes.ms,
+  hours: settings.hours.ms,
 });
 
 export interface SweepOptions {
@@ -29,6 +32,8 @@ export interface SweepOptions {
   readonly logger: Logger;
   /** Read at each sweep, so that a reload counts for the next. */
   readonly retention: () => RetentionPeriods;
+  /** External events that changed nothing and are kept, in a workspace; the last 1,000,000 by default. */
+  readonly maxReceived?: number;
   /** Called with the number of rows that each batch removed. */
   readonly removed: (kind: RetentionKind, count: number) => void;
 }
@@ -47,20 +52,25 @@ const EVERY_MS = 600_000;
 const BATCH = 250;
 /** Between two batches, so that other work gets the writer and the processor. */
 const PAUSE_MS = 10;
+/** About 200 MB of a store. */
+const MAX_RECEIVED = 1_000_000;
 
 /** Deliveries before the events they refer to, and incidents after both. */
 const ORDER: readonly RetentionKind[] = [
   'deliveries',
   'events',
+  'received',
   'incidents',
   'versions',
   'messages',
+  'silences',
   'audit',
   'minutes',
+  'hours',
 ];
 
 export function createRetentionSweep(options: SweepOptions): RetentionSweep {
-  const { clock, logger, storage, kinds = ORDER } = options;
+  const { clock, logger, storage, kinds = ORDER, maxReceived = MAX_RECEIVED } = options;
   const abort = new AbortController();
   const faults = createCountedLog(logger, {
     fields: {},
@@ -93,12 +103,18 @@ export function createRetentionSweep(options: SweepOptions): RetentionSweep {
     return total;
   }
 
+  async function beforeOf(workspace: string, kind: RetentionKind, now: number): Promise<number> {
+    const before = now - retentionMs(kind, options.retention());
+    if (kind !== 'received') return before;
+    return Math.max(before, (await storage.in(workspace).retention.receivedBefore(maxReceived)) ?? before);
+  }
+
   async function sweepOnce(): Promise<void> {
     const now = clock.now();
     const counts: Partial<Record<RetentionKind, number>> = {};
     for (const workspace of await options.workspaces())
       for (const kind of kinds) {
-        const count = await removeAll(workspace, kind, now - retentionMs(kind, options.retention()));
+        const count = await removeAll(workspace, kind, await beforeOf(workspace, kind, now));
         if (count > 0) counts[kind] = (counts[kind] ?? 0) + count;
       }
     if (Object.keys(counts).length > 0)
@@ -114,9 +130,13 @@ export function createRetentionSweep(options: SweepOptions): RetentionSweep {
   };
 }
 
-/** Events are removed with their deliveries, and an incident never before its events. */
+/**
+ * Events are removed with their deliveries, and external ones that changed nothing when they would be, an incident never
+ * before its events, and silences with incidents.
+ */
 function retentionMs(kind: RetentionKind, retention: RetentionPeriods): number {
-  if (kind === 'events') return retention.deliveries;
+  if (kind === 'events' || kind === 'received') return retention.deliveries;
+  if (kind === 'silences') return retention.incidents;
   return kind === 'incidents' ? Math.max(retention.incidents, retention.deliveries) : retention[kind];
 }
 

@@ -19,6 +19,7 @@ import type { KeyRing } from '../lib/keyring.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { ObservedClock } from '../lib/observed-clock.ts';
 import type { Secret } from '../lib/secret.ts';
+import type { Backtests } from '../notifications/backtest/backtests.ts';
 import type { Storage } from '../storage/storage.ts';
 
 /** Shared by all workspaces of a process. */
@@ -27,6 +28,7 @@ export interface SharedServices {
   /** True when other processes may use the same store. */
   readonly isShared: boolean;
   readonly thread: CheckThread;
+  readonly backtests: Backtests;
   readonly keyRing: KeyRing;
   /** For the digests of issued secrets. */
   readonly pepper: Secret;

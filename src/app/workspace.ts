@@ -5,12 +5,13 @@ import type { Authenticate } from '../auth/sessions/authenticate.ts';
 import { WHOLE_EVENT_FIELDS } from '../conditions/index.ts';
 import type { Configuration } from '../config/configuration.ts';
 import type { Quotas } from '../config/quotas.ts';
+import { previewMessage } from '../delivery/recorded-http.ts';
 import { createTestSend } from '../delivery/test-send.ts';
 import { reasonOf } from '../lib/errors.ts';
 import type { Components } from '../pipelines/components/component.ts';
 import type { WorkspaceContext } from '../resources/context.ts';
 import type { ExpirySource } from './expiries.ts';
-import { leaderUrl, NO_COMPONENTS, NO_MINUTES, notLeading } from './leader/follower.ts';
+import { leaderUrl, NO_COMPONENTS, NO_MINUTES, NOT_LED, notLeading } from './leader/follower.ts';
 import { type Leader, startLeader } from './leader/leader.ts';
 import {
   createLeaderElection,
@@ -173,12 +174,14 @@ class ElectingWorkspace implements RunningWorkspace {
   #context(): WorkspaceContext {
     const { common, shared, workspaceConfiguration } = this.#options;
     const { workspace, audit, secrets, ingestTokens, configuration } = workspaceConfiguration;
-    const { storage, clock } = shared;
+    const { storage, clock, ids } = shared;
     const components = (): Components => this.#leader?.monitor.components ?? NO_COMPONENTS;
     const minutes = (): WorkspaceContext['minutes'] => this.#leader?.minutes ?? NO_MINUTES;
     return {
       ...common,
       ...{ secrets, ingestTokens, audit, clock },
+      isMachineShared: this.#options.quotas !== undefined,
+      newId: () => ids.next(),
       stores: storage.in(workspace),
       get components() {
         return components();
@@ -189,13 +192,29 @@ class ElectingWorkspace implements RunningWorkspace {
       configuration: configuration.get,
       configurationStatus: configuration.status,
       configurationTexts: configuration.texts,
+      hideAddresses: configuration.hideAddresses,
       save: configuration.save,
       dryRun: configuration.dryRun,
       checkTexts: configuration.check,
+      backtest: request => shared.backtests.run({ ...request, workspace }),
       testSend: this.#testSend(),
-      heldBecause: target => this.#leader?.heldBecause(target),
+      previewMessage: this.#previewMessage(),
+      explainer: {
+        explain: async (...asked) => this.#leaderOrThrow().explainer.explain(...asked),
+        explainEvent: async event => this.#leaderOrThrow().explainer.explainEvent(event),
+      },
+      refreshSilences: async () => this.#leader?.refreshSilences(),
+      refreshAcknowledgement: async incident => this.#leader?.refreshAcknowledgement(incident),
+      warningOf: target => this.#leader?.warningOf(target),
+      targetIsWell: target => this.#leader?.markWell(target),
+      hold: (target, row) => (this.#leader === undefined ? NOT_LED : this.#leader.hold(target, row)),
+      keptSettings: {
+        list: async () => this.#leaderOrThrow().keptSettings.list(),
+        remove: async id => this.#leaderOrThrow().keptSettings.remove(id),
+      },
       removeComponent: async component => this.#leaderOrThrow().removeComponent(component),
       evaluationAgeMs: () => this.#leader?.incompleteMs(),
+      evaluationCosts: () => this.#leader?.evaluationCosts(),
       requeue: async (filter, now) => this.#leaderOrThrow().requeue(filter, now),
       transaction: work => storage.transaction(tx => work(tx.in(workspace))),
       subscribe: listener =>
@@ -203,6 +222,16 @@ class ElectingWorkspace implements RunningWorkspace {
           if (change.workspace === workspace || change.workspace === '*') listener(change);
         }),
     };
+  }
+
+  #previewMessage(): WorkspaceContext['previewMessage'] {
+    const { shared, workspaceConfiguration, outgoing } = this.#options;
+    const { clock, ids } = shared;
+    return (target, event) =>
+      previewMessage(target, event, {
+        ...{ clock, deliveryId: ids.next(), knownFields: WHOLE_EVENT_FIELDS, sender: outgoing.sender },
+        instanceName: workspaceConfiguration.configuration.get().settings.instance.name,
+      });
   }
 
   #testSend(): WorkspaceContext['testSend'] {

@@ -32,11 +32,12 @@ const PERMISSIONS: Readonly<Record<Role, ReadonlySet<Permission>>> = {
   admin: new Set([...read(...RESOURCES), ...update(...RESOURCES)]),
   editor: new Set([
     ...readAllButAdministration,
-    ...update('inputs', 'outputs', 'notifications', 'targets', 'messages', 'silences', 'deliveries'),
+    ...update('inputs', 'outputs', 'notifications', 'targets', 'messages', 'incidents'),
+    ...update('silences', 'deliveries'),
   ]),
   notification_admin: new Set([
     ...readAllButAdministration,
-    ...update('notifications', 'targets', 'messages', 'silences', 'deliveries'),
+    ...update('notifications', 'targets', 'messages', 'incidents', 'silences', 'deliveries'),
   ]),
   reader: new Set(
     read('inputs', 'outputs', 'notifications', 'targets', 'messages', 'incidents', 'silences', 'deliveries'),

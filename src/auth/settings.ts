@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { duration, httpUrl, secretText } from '../lib/schemas.ts';
 import { ROLES } from './permissions.ts';
-import { ALGORITHMS } from './tokens/keys.ts';
+import { ALGORITHMS } from './tokens/algorithms.ts';
 
 /** How tokens are signed. */
 const keySettings = {

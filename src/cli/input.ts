@@ -67,13 +67,13 @@ export async function passwordsFromPerson(questions: readonly string[]): Promise
 }
 
 export const fileOption = (): Option =>
-  new Option('--file <path>', 'JSON of the object, - for standard input').makeOptionMandatory();
+  new Option('--file <path>', 'YAML or JSON of the object, - for standard input').makeOptionMandatory();
 
 /** The server validates the object. Throws `invalid-request`, naming the file. */
 export async function readBody<Body extends object>(path: string): Promise<Body> {
   const where = path === '-' ? 'standard input' : path;
   const text = path === '-' ? await textFrom(process.stdin) : await textOf(path);
-  const body = readJson(where, text);
+  const body = text.trimStart().startsWith('{') ? readJson(where, text) : await readYamlText(where, text);
   assertObject<Body>(where, body);
   return body;
 }
@@ -86,9 +86,18 @@ function readJson(where: string, text: string): unknown {
   }
 }
 
+/** Loaded where it is needed: most commands read no file. */
+async function readYamlText(where: string, text: string): Promise<unknown> {
+  const { readYaml } = await import('../config/yaml/parse.ts');
+  const { document, problems } = readYaml(text);
+  const [problem] = problems;
+  if (problem === undefined) return document?.value;
+  throw new AppError('invalid-request', `${where}:${problem.line}:${problem.column}: ${problem.message}`);
+}
+
 function assertObject<Body extends object>(where: string, value: unknown): asserts value is Body {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw new AppError('invalid-request', `${where} must hold a JSON object`);
+    throw new AppError('invalid-request', `${where} must hold an object: names with their values`);
 }
 
 async function textOf(path: string): Promise<string> {

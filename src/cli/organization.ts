@@ -1,18 +1,15 @@
-import { createCaller, HeadgateConnectionError, HeadgateError } from '@headgate/client';
+import { HeadgateConnectionError, HeadgateError } from '@headgate/client';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import * as z from 'zod';
-import { credentialOperations } from '../api/v1/credentials.ts';
-import { memberOperations, wireRoles } from '../api/v1/members.ts';
-import { ORGANIZATIONS_PREFIX } from '../api/v1/organization-operation.ts';
-import { workspaceOperations } from '../api/v1/workspaces.ts';
+import { wireRoles } from '../api/v1/roles.ts';
 import { ROLES, type Role } from '../auth/permissions.ts';
 import { AppError } from '../lib/errors.ts';
 import { ORGANIZATION_ROLES, type OrganizationRole } from '../storage/tables.ts';
 import { orgOption } from './options.ts';
+import type { OrganizationClient, OrganizationFlags, ShownRoles } from './organization-client.ts';
 import { reportFailure } from './output/explain.ts';
 import { EXIT, type Finish, printError } from './output/output.ts';
 import { printItem } from './output/table.ts';
-import { findLogin, type ServerFlags, withServerOptions } from './session.ts';
+import { withServerOptions } from './session.ts';
 
 /** Typed as `main=editor`. */
 interface WorkspaceGrant {
@@ -50,101 +47,14 @@ export function rolesIn({ role, workspace }: RoleFlags) {
   throw new AppError('invalid-request', '--workspace needs --role as well: all roles are replaced together');
 }
 
-/** The roles that lists show. */
-export const shownRolesSchema = z.looseObject({
-  organizationRole: z.string(),
-  workspaces: z.array(
-    z.looseObject({
-      workspaceId: z.string(),
-      workspaceRole: z.string(),
-      products: z.array(z.looseObject({ role: z.string() })).optional(),
-    }),
-  ),
-});
-
 /** Formats roles in workspaces as they are typed: `main=editor`. */
-export const formatGrants = ({ workspaces }: z.output<typeof shownRolesSchema>): string =>
+export const formatGrants = ({ workspaces }: ShownRoles): string =>
   workspaces
     .map(
       ({ workspaceId, workspaceRole, products = [] }) =>
         `${workspaceId}=${products[0]?.role ?? workspaceRole}`,
     )
     .join(' ');
-
-/** The operations of the login service; a caller needs no domain. */
-const OPERATIONS = [...credentialOperations, ...memberOperations, ...workspaceOperations(() => '')] as const;
-type OperationId = (typeof OPERATIONS)[number]['id'];
-/** Rows of one answer at most. */
-const PAGE = 1000;
-
-/** Flags of every command that calls the login service for an organization. */
-export interface OrganizationFlags extends ServerFlags {
-  readonly org?: string;
-}
-
-interface CallInput {
-  readonly id?: string;
-  readonly secret?: string;
-  readonly body?: object;
-}
-
-/** Calls operations of an organization at the login service. All throw as a client's operations. */
-export interface OrganizationClient {
-  /** Returns the answer, an object without keys when it has no body. */
-  call(operation: OperationId, said?: CallInput): Promise<Record<string, unknown>>;
-  /** Reads all pages of a list. */
-  list<Row extends object>(operation: OperationId, row: z.ZodType<Row>): Promise<readonly Row[]>;
-}
-
-/** Throws as `findLogin`, and `invalid-request` when no login service or no organization is named. */
-export async function openOrganization({ org, ...flags }: OrganizationFlags): Promise<OrganizationClient> {
-  const { profile, at } = await findLogin(flags);
-  const { authUrl, token = '' } = at;
-  const organization = org || at.organization;
-  if (authUrl === undefined)
-    throw new AppError('invalid-request', `${loginName(profile)} names no login service; ${remedy(profile)}`);
-  if (organization === undefined)
-    throw new AppError('invalid-request', 'name the organization with --org, here or at headgate login');
-  const caller = createCaller({
-    baseUrl: authUrl.replace(/\/+$/, '') + ORGANIZATIONS_PREFIX,
-    auth: { token },
-  });
-
-  async function call(id: OperationId, input: object): Promise<Record<string, unknown>> {
-    const operation = OPERATIONS.find(one => one.id === id);
-    if (operation === undefined) throw new AppError('internal', `there is no operation ${id}`);
-    const path = `/{org}${operation.path}`.replace(/:(\w+)/g, '{$1}');
-    const { method } = operation;
-    const answer = await caller(
-      { method, path, query: ['offset', 'limit'] },
-      { ...input, org: organization },
-    );
-    return answer ?? {};
-  }
-
-  return {
-    call: (id, said = {}) => call(id, said),
-    async list(id, row) {
-      const page = z.object({ items: z.array(row) });
-      const rows = [];
-      for (;;) {
-        const read = page.safeParse(await call(id, { offset: rows.length, limit: PAGE }));
-        if (!read.success)
-          throw new HeadgateConnectionError(
-            `the answer is not what this version knows: ${read.error.message}`,
-          );
-        rows.push(...read.data.items);
-        if (read.data.items.length < PAGE) return rows;
-      }
-    },
-  };
-}
-
-const loginName = (profile: string | undefined): string =>
-  profile === undefined ? 'the environment' : `profile '${profile}'`;
-
-const remedy = (profile: string | undefined): string =>
-  profile === undefined ? 'set HEADGATE_AUTH_URL' : 'run headgate login with --auth-url';
 
 export const withOrganizationOptions = (command: Command): Command =>
   withServerOptions(command).addOption(orgOption());
@@ -156,6 +66,7 @@ export async function runOnOrganization(
   work: (organization: OrganizationClient) => Promise<void>,
 ): Promise<void> {
   try {
+    const { openOrganization } = await import('./organization-client.ts');
     await work(await openOrganization(flags));
     finish(EXIT.ok);
   } catch (error) {

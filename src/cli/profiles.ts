@@ -1,32 +1,9 @@
 import { mkdir, readFile, rename } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
-import * as z from 'zod';
 import { AppError, codeOf } from '../lib/errors.ts';
 import { stagePrivateFile, syncFolderOf } from '../lib/private-file.ts';
-
-/** A stored login, and how its server is reached. */
-const profileSchema = z.strictObject({
-  /** Absent where only the login service was named. */
-  url: z.string().optional(),
-  /** `host:port` to connect to instead of what the url names. */
-  connect: z.string().optional(),
-  /** The login service of a hosted deployment. */
-  authUrl: z.string().optional(),
-  /** Organization of commands that do not name one. */
-  organization: z.string().optional(),
-  /** From the last login, beginning with the word Bearer. */
-  token: z.string().optional(),
-  /** Epoch ms; absent where unknown. */
-  expiresAt: z.number().optional(),
-});
-const profilesSchema = z.strictObject({
-  current: z.string(),
-  profiles: z.record(z.string(), profileSchema),
-});
-
-export type LoginProfile = z.infer<typeof profileSchema>;
-export type LoginProfiles = z.infer<typeof profilesSchema>;
+import type { LoginProfiles } from './profile-schema.ts';
 
 export const PROFILE_NAME = /^[a-zA-Z0-9_-]{1,64}$/;
 
@@ -43,6 +20,7 @@ export async function readProfiles(path: string): Promise<LoginProfiles> {
     if (codeOf(error) === 'ENOENT') return { current: 'default', profiles: {} };
     throw error;
   }
+  const { profilesSchema } = await import('./profile-schema.ts');
   const read = profilesSchema.safeParse(parsed(text));
   if (read.success) return read.data;
   throw new AppError('invalid-request', `${path} holds no profiles of headgate; remove it and log in again`);

@@ -25,7 +25,7 @@ interface ListFlags extends ServerFlags {
   readonly limit?: number;
 }
 
-/** `headgate <noun> list|get|create|update|remove` */
+/** `headgate <resource> list|get|create|update|remove` */
 export function resourceCommand<
   Row extends object,
   Whole extends object = object,

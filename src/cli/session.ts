@@ -5,7 +5,8 @@ import { systemClock } from '../lib/clock.ts';
 import { AppError } from '../lib/errors.ts';
 import { reportFailure } from './output/explain.ts';
 import { EXIT, type Finish } from './output/output.ts';
-import { type LoginProfile, profilesFile, readProfiles } from './profiles.ts';
+import type { LoginProfile } from './profile-schema.ts';
+import { profilesFile, readProfiles } from './profiles.ts';
 
 /** Flags of every command that calls a server. */
 export interface ServerFlags {
@@ -33,7 +34,7 @@ export const withServerOptions = (command: Command): Command =>
 /**
  * Opens the current login. Throws as `findLogin`, and `invalid-request` when only a login service was named.
  */
-export async function openSession(flags: ServerFlags): Promise<ServerSession> {
+export async function openSession(flags: ServerFlags, timeoutMs?: number): Promise<ServerSession> {
   const { profile, at } = await findLogin(flags);
   const { url, ...rest } = at;
   if (url === undefined)
@@ -41,7 +42,7 @@ export async function openSession(flags: ServerFlags): Promise<ServerSession> {
       'invalid-request',
       `profile '${profile}' is a login at ${at.authUrl} for no workspace; log in with its --url as well`,
     );
-  return { client: clientOf({ ...rest, url }), profile, url, expiresAt: at.expiresAt };
+  return { client: clientOf({ ...rest, url }, timeoutMs), profile, url, expiresAt: at.expiresAt };
 }
 
 /** `profile` is undefined when the login comes from the environment. */
@@ -82,21 +83,26 @@ export async function findLogin(
 const loginText = (profile: string): string =>
   profile === 'default' ? 'headgate login' : `headgate login --profile ${profile}`;
 
-export const clientOf = ({ url, token, connect }: LoginProfile & { readonly url: string }): Client =>
+export const clientOf = (
+  { url, token, connect }: LoginProfile & { readonly url: string },
+  timeoutMs?: number,
+): Client =>
   createClient({
     baseUrl: url,
+    ...(timeoutMs !== undefined && { timeoutMs }),
     ...(token !== undefined && { auth: { token } }),
     ...(connect !== undefined && { fetch: connectTo(connect) }),
   });
 
-/** Runs `work` with the current login, and reports a failure. */
+/** Runs `work` with the current login, and reports a failure. A request has `timeoutMs`, by default that of the client. */
 export async function runOnServer(
   finish: Finish,
   flags: ServerFlags,
   work: (session: ServerSession) => Promise<void>,
+  timeoutMs?: number,
 ): Promise<void> {
   try {
-    await work(await openSession(flags));
+    await work(await openSession(flags, timeoutMs));
     finish(EXIT.ok);
   } catch (error) {
     finish(reportFailure(error));

@@ -1,5 +1,6 @@
+import type * as z from 'zod';
 import { createAudit, createOrganizationAudits } from '../auth/audit.ts';
-import { type CredentialFields, createCredentialSecrets } from '../auth/organizations/credential.ts';
+import { createCredentialSecrets, credentialFields } from '../auth/organizations/credential.ts';
 import { type CreatedCredential, createCredentials } from '../auth/organizations/credentials.ts';
 import {
   createOrganization,
@@ -13,7 +14,8 @@ import { resetPassword } from '../auth/users/users.ts';
 import { systemClock } from '../lib/clock.ts';
 import { monotonicIds } from '../lib/ids.ts';
 import { silentLogger } from '../lib/logger.ts';
-import type { OrganizationRole } from '../storage/tables.ts';
+import { readInput } from '../lib/problem-list.ts';
+import { type CredentialFlags, NEVER } from './credential-flags.ts';
 import { type Folders, type OpenStore, systemUser, withStore } from './store.ts';
 
 const clock = systemClock;
@@ -54,10 +56,23 @@ export const setRoleSelectorInStore = (folders: Folders, organization: string, i
     return { result, target: organization };
   });
 
+const newCredentialSchema = credentialFields.required({ name: true, organizationRole: true });
+type NewCredential = z.output<typeof newCredentialSchema>;
+
+/** The fields of a new credential, as the store takes them. Throws `invalid-request`, naming the problems. */
+export function fieldsOf(flags: CredentialFlags & { readonly name: string }): NewCredential {
+  const { name, role, workspace, description = '', expires, allowFrom } = flags;
+  return readInput(newCredentialSchema, {
+    ...{ name, organizationRole: role, workspaces: workspace, description },
+    ...(expires !== undefined && { expiresAt: expires === NEVER ? null : Date.parse(expires) }),
+    ...(allowFrom !== undefined && { ipAllowlist: allowFrom }),
+  });
+}
+
 export const createCredentialInStore = (
   folders: Folders,
   organization: string,
-  fields: CredentialFields & { readonly name: string; readonly organizationRole: OrganizationRole },
+  fields: NewCredential,
 ): Promise<CreatedCredential> =>
   audited(folders, { organization, action: 'credentials.create' }, async ({ storage, openKeyRing }) => {
     const keyRing = await openKeyRing();

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { startConditionBench } from '../../test/helpers/asking.ts';
+import { startConditionBench } from '../../test/helpers/condition-bench.ts';
 import { backpressureDest } from './backpressure.ts';
 
 it('is an alarm when the output blocked in a twentieth of the window, and over when it no longer did', async () => {

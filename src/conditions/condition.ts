@@ -2,8 +2,8 @@ import * as z from 'zod';
 import type { RenderedTemplate } from '../expressions/template.ts';
 import { type Duration, formatDuration } from '../lib/duration.ts';
 import { duration } from '../lib/schemas.ts';
-import type { Component, Components } from '../pipelines/components/component.ts';
-import type { ComponentKind } from '../pipelines/metric.ts';
+import type { Component, Components, Measurement } from '../pipelines/components/component.ts';
+import type { ComponentKind, Windowed } from '../pipelines/metric.ts';
 
 /** A component that is evaluated, or a name that was declared and never seen. */
 export interface Subject {
@@ -47,6 +47,45 @@ export interface Description {
 interface Gaps extends Omit<RenderedTemplate, 'text'> {
   readonly setting: string;
 }
+
+/** A number that a verdict goes by. */
+export interface MeasuredFact {
+  /** What is measured, for people. */
+  readonly name: string;
+  /** Undefined while it is not known. */
+  readonly value: number | undefined;
+  readonly unit: 'milliseconds' | 'bytes' | 'events' | 'per cent' | 'days' | 'number';
+  /** What makes an alarm of it; undefined where it only explains another one. */
+  readonly alarm?: {
+    readonly when: 'more than' | 'less than' | 'at least' | 'at most';
+    readonly limit: number;
+  };
+  /** The stretch of time that it is measured over, and how much of that was observed, in milliseconds. */
+  readonly windowMs?: number;
+  readonly observedMs?: number;
+  /** Why it is not known. */
+  readonly unknown?: string | undefined;
+}
+
+/** Why a condition gives the verdict that it gives, and what another one would take. */
+export interface Explanation {
+  readonly facts: readonly MeasuredFact[];
+  /** In how many milliseconds it can be an alarm at the earliest; 0 with the next evaluation. */
+  readonly alarmInMs: number;
+  /** What has to be so until then, for people. */
+  readonly provided: string;
+  /** The alarm as it would be described then. */
+  readonly alarm: () => Description;
+}
+
+/** A sum over a window as a fact; a text says why there is none. */
+export const sumFact = (
+  fact: Omit<MeasuredFact, 'value' | 'observedMs' | 'unknown'>,
+  measured: Measurement | string,
+): MeasuredFact =>
+  typeof measured === 'string'
+    ? { ...fact, value: undefined, unknown: measured }
+    : { ...fact, value: measured.sum, observedMs: Math.min(measured.observedMs, fact.windowMs ?? Infinity) };
 
 /** How long an incident has been open. */
 export interface OpenFor {
@@ -112,6 +151,8 @@ export interface RuleTraits {
   readonly repeatMs: number | null;
   /** Why its alarms cannot be pending with `for`; undefined where they can. */
   readonly noPending?: string;
+  /** Why recorded minutes cannot show what it would have done; undefined where they can. */
+  readonly noBacktest?: string;
   /** Why its incidents cannot outlast their condition; undefined where they can. */
   readonly noKeeping?: string;
   /** The readings that it evaluates; undefined where it evaluates none. */
@@ -149,6 +190,13 @@ export interface ComponentEvaluation {
   readonly open: OpenFor | undefined;
 }
 
+/** A value that a verdict rests on, and whether one lets it be ok. */
+export interface OkBound {
+  /** Milliseconds of the component, or the sum of a metric over so many milliseconds. */
+  readonly value: 'silentMs' | 'unreadMs' | { readonly metric: Windowed; readonly ms: number };
+  readonly holds: (value: number) => boolean;
+}
+
 /** The conf that all conditions on components share. */
 export interface ComponentConf extends WindowConf {
   /** `type:id`, an id, or a pattern with `*`. */
@@ -166,8 +214,14 @@ interface ComponentDefinition<Conf extends ComponentConf> extends Omit<DefinedTr
   readonly schema: z.ZodType<Conf>;
   /** The same as in `ComponentRule`; omitted where an unreachable pipeline causes no alarm. */
   readonly inhibitionGraceMs?: (conf: Conf) => number;
+  /** The same as in `RuleTraits`. */
+  readonly noBacktest?: string;
   /** Pure: the same evaluation and conf give the same verdict. */
   readonly evaluate: (evaluation: ComponentEvaluation, conf: Conf) => Verdict;
+  /** The same as in `ComponentRule`. */
+  readonly okWhile?: (evaluation: ComponentEvaluation, conf: Conf) => readonly OkBound[] | undefined;
+  /** Gives the numbers that `evaluate` goes by. */
+  readonly explain: (evaluation: ComponentEvaluation, conf: Conf) => Explanation;
 }
 
 /** A kind of rule on components, its conf's type hidden behind `configure`. */
@@ -192,6 +246,12 @@ export interface ComponentRule extends RuleTraits {
   readonly inhibitionGraceMs: number | undefined;
   readonly kind: ComponentKinds;
   evaluate(evaluation: ComponentEvaluation): Verdict;
+  /**
+   * Of a component that is ok and has no incident: what keeps it so as long as all of it holds, and needs no evaluation
+   * where what comes is known. Undefined where its verdict rests on more.
+   */
+  okWhile?(evaluation: ComponentEvaluation): readonly OkBound[] | undefined;
+  explain(evaluation: ComponentEvaluation): Explanation;
 }
 
 const COMPONENT_SAMPLE = {
@@ -205,7 +265,8 @@ const ANY_PIPELINE: NameSelector = { name: '*' };
 export function defineComponentCondition<Conf extends ComponentConf>(
   definition: ComponentDefinition<Conf>,
 ): ComponentCondition {
-  const { schema, inhibitionGraceMs, evaluate, sample, kind, ...traits } = definition;
+  const { schema, inhibitionGraceMs, noBacktest, evaluate, explain, okWhile, ...rest } = definition;
+  const { sample, kind, ...traits } = rest;
   const sampleKind = kind === 'either' ? 'output' : kind;
   const condition: ComponentCondition = {
     ...traits,
@@ -234,7 +295,10 @@ export function defineComponentCondition<Conf extends ComponentConf>(
         readings: { window: timeWindow, pipelines: ANY_PIPELINE },
         components: { name, __workerGroup, kind: only },
         inhibitionGraceMs: inhibitionGraceMs?.(conf),
+        ...(noBacktest !== undefined && { noBacktest }),
         evaluate: evaluation => evaluate(evaluation, conf),
+        ...(okWhile !== undefined && { okWhile: evaluation => okWhile(evaluation, conf) }),
+        explain: evaluation => explain(evaluation, conf),
       };
     },
   };
@@ -288,6 +352,8 @@ interface EvaluatedDefinition<Source extends string, Kind extends SubjectKind, C
   readonly traits: (conf: Conf) => Omit<RuleTraits, 'kind'>;
   /** Pure: the same evaluation and conf give the same verdict. */
   readonly evaluate: (evaluation: SubjectEvaluation<Subject>, conf: Conf) => Verdict;
+  /** Gives the numbers that `evaluate` goes by. */
+  readonly explain: (evaluation: SubjectEvaluation<Subject>, conf: Conf) => Explanation;
 }
 
 /** A kind of rule on subjects that are no components and are evaluated one by one. */
@@ -313,6 +379,7 @@ export interface EvaluatedRule<Source extends string, Kind extends SubjectKind, 
   /** Effective conf; serialises to what a file would say. */
   readonly conf: Conf;
   evaluate(evaluation: SubjectEvaluation<Subject>): Verdict;
+  explain(evaluation: SubjectEvaluation<Subject>): Explanation;
 }
 
 export function defineEvaluatedCondition<
@@ -323,7 +390,8 @@ export function defineEvaluatedCondition<
 >(
   definition: EvaluatedDefinition<Source, Kind, Conf, Subject>,
 ): EvaluatedCondition<Source, Kind, Conf, Subject> {
-  const { source, kind, schema, evaluate, traits: traitsOf, sample, sampleSubject, ...traits } = definition;
+  const { source, kind, schema, evaluate, explain, traits: traitsOf, ...rest } = definition;
+  const { sample, sampleSubject, ...traits } = rest;
   const condition: EvaluatedCondition<Source, Kind, Conf, Subject> = {
     ...traits,
     source,
@@ -339,6 +407,7 @@ export function defineEvaluatedCondition<
         condition,
         conf,
         evaluate: evaluation => evaluate(evaluation, conf),
+        explain: evaluation => explain(evaluation, conf),
       };
     },
   };

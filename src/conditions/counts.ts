@@ -1,7 +1,9 @@
 import * as z from 'zod';
+import type { Measurement } from '../pipelines/components/component.ts';
 import {
   type ComponentCondition,
   type ComponentConf,
+  type ComponentEvaluation,
   type ComponentKinds,
   componentConf,
   defineComponentCondition,
@@ -10,6 +12,7 @@ import {
   type Subject,
   subjectName,
   subjectTitle,
+  sumFact,
 } from './condition.ts';
 
 const CATEGORIES = { input: 'sources', output: 'destinations', either: 'components' } as const;
@@ -41,13 +44,12 @@ function defineCount(options: CountOptions): ComponentCondition {
     sample: { _metric: `total.${counter}`, count: 12, threshold: 0 },
     example,
     schema: countSchema(kind),
+    okWhile: (_, { timeWindow: { ms }, threshold }) => [
+      { value: { metric: counter, ms }, holds: sum => !(sum > threshold) },
+    ],
     evaluate({ subject, components, open }, { timeWindow, threshold }) {
-      const { component } = subject;
-      const measured =
-        component !== undefined && components.hasMetric(component, counter)
-          ? components.measure(component, counter, timeWindow.ms)
-          : undefined;
-      if (measured === undefined) return { state: 'unknown', reason: `nothing counts its ${counter}` };
+      const measured = countOf({ subject, components }, timeWindow.ms);
+      if (typeof measured === 'string') return { state: 'unknown', reason: measured };
       const count = Math.round(measured.sum);
       const isOver = measured.sum > threshold;
       return {
@@ -58,7 +60,42 @@ function defineCount(options: CountOptions): ComponentCondition {
         }),
       };
     },
+    explain: ({ subject, components }, { timeWindow, threshold }) => ({
+      facts: [
+        sumFact(
+          {
+            name: counter === 'dropped' ? 'dropped events' : counter,
+            unit: counter === 'dropped' ? 'events' : 'number',
+            windowMs: timeWindow.ms,
+            alarm: { when: 'more than', limit: threshold },
+          },
+          countOf({ subject, components }, timeWindow.ms),
+        ),
+      ],
+      alarmInMs: 0,
+      provided: `more than ${threshold} come in ${timeWindow.text}`,
+      alarm: () => ({
+        fields: {
+          _metric: `total.${counter}`,
+          timeWindow: timeWindow.text,
+          count: threshold + 1,
+          threshold,
+        },
+        text: alarm(subject, threshold + 1, timeWindow.text),
+      }),
+    }),
   });
+
+  function countOf(
+    { subject: { component }, components }: Pick<ComponentEvaluation, 'subject' | 'components'>,
+    windowMs: number,
+  ): Measurement | string {
+    const measured =
+      component !== undefined && components.hasMetric(component, counter)
+        ? components.measure(component, counter, windowMs)
+        : undefined;
+    return measured ?? `nothing counts its ${counter}`;
+  }
 }
 
 function countSchema(kind: ComponentKinds): z.ZodType<CountConf> {

@@ -41,6 +41,7 @@ interface ExpirationOptions {
 }
 
 const DAY_MS = 86_400_000;
+const NOT_SEEN = 'nobody has seen it yet';
 
 /** Alarms when it ends soon or has ended; resolves when the replacement lasts longer. */
 function defineExpiration({ kind, name, within }: ExpirationOptions): ExpiryCondition {
@@ -67,7 +68,7 @@ function defineExpiration({ kind, name, within }: ExpirationOptions): ExpiryCond
     }),
     evaluate({ subject, now }: SubjectEvaluation<Expiry>, conf: ExpiryConf): Verdict {
       const { expiresAt, autoRenews } = subject;
-      if (expiresAt === undefined) return { state: 'unknown', reason: 'nobody has seen it yet' };
+      if (expiresAt === undefined) return { state: 'unknown', reason: NOT_SEEN };
       const remainingMs = expiresAt - now;
       const fields = { expirationDate: formatTime(expiresAt), within: conf.within.text };
       const text = `${title} ${subject.key} ${describeEnd(remainingMs)}`;
@@ -75,6 +76,26 @@ function defineExpiration({ kind, name, within }: ExpirationOptions): ExpiryCond
         return { state: 'alarm', describe: () => ({ fields, text }) };
       const renewed = `${title} ${subject.key} was renewed and ${describeEnd(remainingMs)}`;
       return { state: 'ok', describe: () => ({ fields, text: renewed }) };
+    },
+    explain({ subject, now }, { within }) {
+      const { expiresAt, autoRenews, key } = subject;
+      const remainingMs = expiresAt === undefined ? undefined : expiresAt - now;
+      const limit = autoRenews ? 0 : within.ms;
+      return {
+        facts: [
+          {
+            ...{ name: 'time until it expires', value: remainingMs, unit: 'milliseconds' },
+            alarm: { when: 'at most', limit },
+            unknown: remainingMs === undefined ? NOT_SEEN : undefined,
+          },
+        ],
+        alarmInMs: remainingMs === undefined ? 0 : Math.max(0, remainingMs - limit),
+        provided: 'it is not renewed until then',
+        alarm: () => ({
+          fields: { expirationDate: formatTime(expiresAt ?? now + limit), within: within.text },
+          text: `${title} ${key} ${describeEnd(Math.min(limit, remainingMs ?? limit))}`,
+        }),
+      };
     },
   });
 }

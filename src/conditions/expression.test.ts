@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { startConditionBench } from '../../test/helpers/asking.ts';
+import { startConditionBench } from '../../test/helpers/condition-bench.ts';
 import { compileExpression } from '../expressions/expression.ts';
 import { evaluateOnSample, expression, MEASURE_NAMES } from './expression.ts';
 

@@ -9,6 +9,7 @@ import {
   componentConf,
   defineComponentCondition,
   eitherConf,
+  type MeasuredFact,
   openDuration,
   type Subject,
   subjectName,
@@ -63,6 +64,31 @@ export const expression = defineComponentCondition({
       describe: () => ({
         fields: { _metric: 'expression', expression: predicate.text, values, timeWindow: timeWindow.text },
         text: `${subjectAndText(subject, predicate)} ${result ? `held in ${timeWindow.text}` : `holds no more after ${openDuration(open)}`}${formatValues(values)}`,
+      }),
+    };
+  },
+  explain({ subject, components }, { expression: predicate, timeWindow }) {
+    const { component } = subject;
+    const facts = predicate.names.map((name): MeasuredFact => {
+      const value =
+        component === undefined
+          ? new Unmeasured('it was never seen')
+          : measureOf(name, { component, components, windowMs: timeWindow.ms });
+      const fact = { name, unit: 'number', windowMs: timeWindow.ms } as const;
+      return value instanceof Unmeasured
+        ? { ...fact, value: undefined, unknown: value.reason }
+        : { ...fact, value };
+    });
+    const values = Object.fromEntries(
+      facts.flatMap(({ name, value }) => (value === undefined ? [] : [[name, value]])),
+    );
+    return {
+      facts,
+      alarmInMs: 0,
+      provided: `${predicate.text} is true`,
+      alarm: () => ({
+        fields: { _metric: 'expression', expression: predicate.text, values, timeWindow: timeWindow.text },
+        text: `${subjectAndText(subject, predicate)} held in ${timeWindow.text}${formatValues(values)}`,
       }),
     };
   },
@@ -156,6 +182,9 @@ const MEASURES: ReadonlyMap<string, Measure> = new Map<string, Measure>([
   ['silent_seconds', ({ component, components }) => components.silentMs(component) / 1000],
 ]);
 
+const measureOf = (name: string, input: MeasureInput): number | Unmeasured =>
+  MEASURES.get(name)?.(input) ?? new Unmeasured(`'${name}' is no measure`);
+
 /**
  * Names that an expression on a component may use: sums over its window, rates, gauges, replicas, seconds without data.
  */
@@ -169,7 +198,7 @@ function measured(
   const values: Record<string, number> = {};
   let missing: Unmeasured | undefined;
   for (const name of names) {
-    const value = MEASURES.get(name)?.(input) ?? new Unmeasured(`'${name}' is no measure`);
+    const value = measureOf(name, input);
     if (value instanceof Unmeasured) missing ??= value;
     else values[name] = value;
   }

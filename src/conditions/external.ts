@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { templateText } from '../expressions/schema.ts';
 import { renderTemplate } from '../expressions/template.ts';
 import { formatDuration } from '../lib/duration.ts';
-import type { ConditionTraits, Description, RuleTraits } from './condition.ts';
+import type { ConditionTraits, Description, Explanation, RuleTraits } from './condition.ts';
 
 /** The state of a subject as an external event reports it. */
 interface ExternalChange {
@@ -38,6 +38,8 @@ export interface ExternalRule extends RuleTraits {
   readonly conf: object;
   readonly topic: string | undefined;
   describe(change: ExternalChange): Description;
+  /** An alarm of the key, without fields: what is behind it only its sender knows. */
+  explain(key: string): Explanation;
 }
 
 /** The part of a key that is compared with a topic. */
@@ -69,6 +71,12 @@ function defineExternalCondition<Conf extends object>(
         noKeeping: `external events of '${traits.id}' say themselves when an alarm ends; let their sender wait`,
         topic: topic(conf),
         describe: change => describe(change, conf),
+        explain: key => ({
+          facts: [],
+          alarmInMs: 0,
+          provided: `an ALARM of '${traits.id}' is posted to /ingest/events`,
+          alarm: () => describe({ key, state: 'ALARM', fields: {}, openMs: undefined }, conf),
+        }),
       };
     },
   };

@@ -1,8 +1,10 @@
 import * as z from 'zod';
-import { formatDuration } from '../lib/duration.ts';
+import { type Duration, formatDuration } from '../lib/duration.ts';
 import { duration } from '../lib/schemas.ts';
 import {
   type ConditionTraits,
+  type Description,
+  type Explanation,
   formatTime,
   type OpenFor,
   type RuleTraits,
@@ -55,6 +57,8 @@ export interface HeartbeatRule extends RuleTraits {
   readonly conf: z.output<typeof schema>;
   /** Pure: the same heartbeat and conf give the same verdict. */
   evaluate(state: HeartbeatState): Verdict;
+  /** Gives the numbers that `evaluate` goes by. */
+  explain(state: HeartbeatState): Explanation;
 }
 
 /** An expected heartbeat that did not come. An open incident ends only with one that came since. */
@@ -80,16 +84,14 @@ export const heartbeat: HeartbeatCondition = {
       kind: 'key',
       noPending: 'let the timeWindow be longer',
       evaluate: state => evaluateHeartbeat(state, conf),
+      explain: state => explainHeartbeat(state, conf),
     };
   },
 };
 
 function evaluateHeartbeat(state: HeartbeatState, { timeWindow }: HeartbeatRule['conf']): Verdict {
   const { key, lastAt, silentMs, sinceReceivedMs, hasFailed, open } = state;
-  const fields = {
-    timeWindow: timeWindow.text,
-    ...(lastAt !== null && { lastBeatAt: Math.floor(lastAt / 1000) }),
-  };
+  const fields = fieldsOf(lastAt, timeWindow);
   if (hasFailed)
     return { state: 'alarm', describe: () => ({ fields, text: `Heartbeat ${key} reports a failure` }) };
   const unended = unendedOf(open);
@@ -103,12 +105,32 @@ function evaluateHeartbeat(state: HeartbeatState, { timeWindow }: HeartbeatRule[
         text: `Heartbeat ${key} has come again after ${formatDuration(open?.ms ?? 0)}`,
       }),
     };
+  return { state: 'alarm', describe: () => overdue(state, timeWindow) };
+}
+
+const fieldsOf = (lastAt: number | null, { text: timeWindow }: Duration): Description['fields'] => ({
+  timeWindow,
+  ...(lastAt !== null && { lastBeatAt: Math.floor(lastAt / 1000) }),
+});
+
+function overdue({ key, lastAt }: HeartbeatState, timeWindow: Duration): Description {
   const since = lastAt === null ? '' : ` since ${formatTime(lastAt + timeWindow.ms)}`;
   return {
-    state: 'alarm',
-    describe: () => ({
-      fields,
-      text: `Heartbeat ${key} is overdue${since || ': it has never come'}`,
-    }),
+    fields: fieldsOf(lastAt, timeWindow),
+    text: `Heartbeat ${key} is overdue${since || ': it has never come'}`,
   };
 }
+
+const explainHeartbeat = (state: HeartbeatState, { timeWindow }: HeartbeatRule['conf']): Explanation => ({
+  facts: [
+    {
+      name: 'time without a heartbeat',
+      value: state.silentMs,
+      unit: 'milliseconds',
+      alarm: { when: 'at least', limit: timeWindow.ms },
+    },
+  ],
+  alarmInMs: Math.max(0, timeWindow.ms - state.silentMs),
+  provided: 'no heartbeat comes until then',
+  alarm: () => overdue(state, timeWindow),
+});

@@ -1,5 +1,7 @@
+import { FACT_FIELDS } from '../events/facts.ts';
 import { RESERVED_FIELDS } from '../events/system-fields.ts';
 import { backpressureDest } from './backpressure.ts';
+import { baseline } from './baseline.ts';
 import type { ComponentCondition, ComponentRule } from './condition.ts';
 import { droppedEvents, sourceErrors } from './counts.ts';
 import {
@@ -55,6 +57,7 @@ export const conditions: readonly Condition[] = [
   certificateExpiration,
   credentialExpiration,
   expression,
+  baseline,
   heartbeat,
   licenseExpiration,
   search,
@@ -64,11 +67,16 @@ export const conditions: readonly Condition[] = [
 export const findCondition = (id: string): Condition | undefined =>
   conditions.find(condition => condition.id === id);
 
-/** Fields of events that no single condition adds: of flapping, of flood summaries, of failing targets, of the bulletin. */
+/** Fields of events that no single condition adds: of flapping, of silences that have ended, of flood summaries, of failing targets, of the bulletin. */
 const COMMON_FIELDS = [
   ...RESERVED_FIELDS,
   'flapping',
   'changes',
+  'silence',
+  'silenceComment',
+  'silenceAuthor',
+  ...FACT_FIELDS,
+  'escalated',
   'first',
   'title',
   'text',

@@ -1,7 +1,7 @@
 import { beforeEach, expect, it } from 'vitest';
-import { startConditionBench } from '../../test/helpers/asking.ts';
 import { testClock } from '../../test/helpers/clock.ts';
 import { testComponents } from '../../test/helpers/components.ts';
+import { startConditionBench } from '../../test/helpers/condition-bench.ts';
 import type { Component } from '../pipelines/components/component.ts';
 import type { OpenFor, Subject } from './condition.ts';
 import { noData, noDataDest } from './no-data.ts';

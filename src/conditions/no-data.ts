@@ -1,11 +1,12 @@
 import * as z from 'zod';
-import { formatDuration } from '../lib/duration.ts';
+import { type Duration, formatDuration } from '../lib/duration.ts';
 import type { ComponentKind } from '../pipelines/metric.ts';
 import {
   type ComponentCondition,
   type ComponentEvaluation,
   causeSuffix,
   componentConf,
+  type Description,
   defineComponentCondition,
   type OpenFor,
   subjectTitle,
@@ -39,9 +40,10 @@ function defineNoData({ id, name, kind, metric, does, example }: NoDataOptions):
     schema: z.strictObject(componentConf(kind, `How long an ${kind} may be silent.`)),
     // Data that came meanwhile is seen in the reading that ends the outage.
     ...(kind === 'input' && { inhibitionGraceMs: () => 0 }),
+    okWhile: (_, { timeWindow }) => [{ value: 'silentMs', holds: silentMs => silentMs < timeWindow.ms }],
     evaluate(evaluation, conf) {
-      const { subject, components, open } = evaluation;
-      const silentMs = subject.component ? components.silentMs(subject.component) : subject.declaredMs;
+      const { subject, open } = evaluation;
+      const silentMs = silentMsOf(evaluation);
       const fields = { _metric: metric, timeWindow: conf.timeWindow.text };
       const { ms } = conf.timeWindow;
       const unended = unendedOf(open);
@@ -54,16 +56,34 @@ function defineNoData({ id, name, kind, metric, does, example }: NoDataOptions):
             text: `${subjectTitle(kind, subject)} ${does} data again after ${formatDuration(ms + (open?.ms ?? 0))}`,
           }),
         };
-      return {
-        state: 'alarm',
-        describe: () => ({
-          fields: { ...fields, bytes: 0 },
-          text: `${subjectTitle(kind, subject)} had no data for ${conf.timeWindow.text}${causeSuffix(evaluation)}`,
-        }),
-      };
+      return { state: 'alarm', describe: () => silence(evaluation, conf.timeWindow) };
     },
+    explain: (evaluation, { timeWindow }) => ({
+      facts: [
+        {
+          name: 'time without data',
+          value: silentMsOf(evaluation),
+          unit: 'milliseconds',
+          alarm: { when: 'at least', limit: timeWindow.ms },
+        },
+      ],
+      alarmInMs: Math.max(0, timeWindow.ms - silentMsOf(evaluation)),
+      provided: 'no data comes until then',
+      alarm: () => silence(evaluation, timeWindow),
+    }),
   });
+
+  function silence(evaluation: ComponentEvaluation, { text: window }: Duration): Description {
+    return {
+      fields: { _metric: metric, timeWindow: window, bytes: 0 },
+      text: `${subjectTitle(kind, evaluation.subject)} had no data for ${window}${causeSuffix(evaluation)}`,
+    };
+  }
 }
+
+/** Observed milliseconds without data, of a name that was never seen since it was declared. */
+const silentMsOf = ({ subject, components }: ComponentEvaluation): number =>
+  subject.component ? components.silentMs(subject.component) : subject.declaredMs;
 
 const hadDataSince = ({ subject: { component }, components }: ComponentEvaluation, open: OpenFor): boolean =>
   component !== undefined &&

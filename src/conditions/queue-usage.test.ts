@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { startConditionBench } from '../../test/helpers/asking.ts';
+import { startConditionBench } from '../../test/helpers/condition-bench.ts';
 import { persistentQueueUsage, persistentQueueUsageSource } from './queue-usage.ts';
 
 it.each([persistentQueueUsage, persistentQueueUsageSource])(

@@ -5,6 +5,7 @@ import {
   componentConf,
   defineComponentCondition,
   openDuration,
+  type Subject,
   subjectName,
 } from './condition.ts';
 
@@ -30,9 +31,8 @@ function defineQueueUsage({ id, kind, example }: QueueUsageOptions): ComponentCo
     }),
     evaluate({ subject, components, open }, { timeWindow, usageThreshold }) {
       const usage = subject.component && components.queueUsage(subject.component);
-      if (usage === undefined) return { state: 'unknown', reason: 'no queue with a known capacity' };
+      if (usage === undefined) return { state: 'unknown', reason: NO_CAPACITY };
       const isOver = usage > usageThreshold;
-      const usageText = `Persistent Queue usage of ${subjectName(subject)}`;
       return {
         state: isOver ? 'alarm' : 'ok',
         describe: () => ({
@@ -43,13 +43,42 @@ function defineQueueUsage({ id, kind, example }: QueueUsageOptions): ComponentCo
             usage: Math.floor(usage),
           },
           text: isOver
-            ? `${usageText} has surpassed ${usageThreshold}%`
-            : `${usageText} is below ${usageThreshold}% again after ${openDuration(open)}`,
+            ? surpassed(subject, usageThreshold)
+            : `${usageOf(subject)} is below ${usageThreshold}% again after ${openDuration(open)}`,
+        }),
+      };
+    },
+    explain({ subject, components }, { timeWindow, usageThreshold }) {
+      const value = subject.component && components.queueUsage(subject.component);
+      return {
+        facts: [
+          {
+            ...{ name: 'usage of the fullest queue', value, unit: 'per cent' },
+            alarm: { when: 'more than', limit: usageThreshold },
+            unknown: value === undefined ? NO_CAPACITY : undefined,
+          },
+        ],
+        alarmInMs: 0,
+        provided: `its queue is fuller than ${usageThreshold}%`,
+        alarm: () => ({
+          fields: {
+            _metric: 'system.pq_used',
+            timeWindow: timeWindow.text,
+            usageThreshold,
+            usage: usageThreshold + 1,
+          },
+          text: surpassed(subject, usageThreshold),
         }),
       };
     },
   });
 }
+
+const NO_CAPACITY = 'no queue with a known capacity';
+
+const usageOf = (subject: Subject): string => `Persistent Queue usage of ${subjectName(subject)}`;
+const surpassed = (subject: Subject, threshold: number): string =>
+  `${usageOf(subject)} has surpassed ${threshold}%`;
 
 export const persistentQueueUsageSource = defineQueueUsage({
   id: 'persistent-queue-usage-source',

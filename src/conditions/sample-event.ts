@@ -16,6 +16,7 @@ export function sampleEvent({ id, sample }: ConditionTraits): HeadgateEvent | un
     severity: 'warn',
     incidentId: '01890a5d-ac96-774b-bcce-b302099a8058',
     incidentUrl: 'https://headgate.example/#/incidents/01890a5d-ac96-774b-bcce-b302099a8058',
+    silenceUrl: 'https://headgate.example/silences/new?matcher=cribl_notification%3Dsample',
     description: 'A sample.',
     runbookUrl: 'https://wiki.example/sample',
     _raw: `A sample of ${id}: ${sample.subject}`,

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { startConditionBench } from '../../test/helpers/asking.ts';
+import { startConditionBench } from '../../test/helpers/condition-bench.ts';
 import { startBench, vectorAt } from '../../test/helpers/monitor.ts';
 import { HttpFailure } from '../lib/http/failure.ts';
 import type { OpenFor } from './condition.ts';

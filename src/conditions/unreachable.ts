@@ -2,10 +2,12 @@ import * as z from 'zod';
 import type { Duration } from '../lib/duration.ts';
 import type { PipelineState } from '../pipelines/components/component.ts';
 import {
+  type Description,
   defineEvaluatedCondition,
   type EvaluatedCondition,
   type EvaluatedRule,
   formatTime,
+  type MeasuredFact,
   openDuration,
   type SubjectEvaluation,
   unendedOf,
@@ -62,8 +64,36 @@ export const pipelineUnreachable: PipelineCondition = defineEvaluatedCondition({
     // The result of the first reading after a start or a takeover may be as old as the last process.
     if (subject.mode === 'pull' && subject.readings < 2)
       return { state: 'unknown', reason: 'it has not been read twice yet' };
-    return isUnreachable(evaluation, conf) ? unreachable(evaluation, conf) : reachable(evaluation, conf);
+    return isUnreachable(evaluation, conf)
+      ? { state: 'alarm', describe: () => alarmOf(evaluation, conf) }
+      : reachable(evaluation, conf);
   },
+  explain(evaluation, conf) {
+    const { mode, error, readings, unreachedMs } = evaluation.subject;
+    const { timeWindow } = conf;
+    const isPulled = mode === 'pull';
+    return {
+      facts: [
+        {
+          name: isPulled ? 'time since it was last read' : 'time since it last pushed',
+          value: unreachedMs,
+          unit: 'milliseconds',
+          alarm: { when: 'at least', limit: timeWindow.ms },
+        },
+        ...(isPulled ? [readingsOf(readings, error)] : []),
+      ],
+      alarmInMs: Math.max(0, timeWindow.ms - unreachedMs),
+      provided: isPulled ? 'no reading succeeds until then' : 'nothing is pushed until then',
+      alarm: () => alarmOf(evaluation, conf),
+    };
+  },
+});
+
+const readingsOf = (value: number, error: string | null): MeasuredFact => ({
+  name: 'readings since the start, of which two are needed',
+  value,
+  unit: 'number',
+  unknown: error ?? undefined,
 });
 
 /** Ends an open incident with what was read or pushed since it opened, whatever the window. */
@@ -78,7 +108,7 @@ function isUnreachable(
   return unreachedMs >= timeWindow.ms;
 }
 
-function unreachable({ subject, now }: PipelineEvaluation, { timeWindow }: PipelineConf): Verdict {
+function alarmOf({ subject, now }: PipelineEvaluation, { timeWindow }: PipelineConf): Description {
   const { id, mode, error, unrecognised, unreachableSince, unreachedMs } = subject;
   const reason =
     mode === 'push'
@@ -86,11 +116,8 @@ function unreachable({ subject, now }: PipelineEvaluation, { timeWindow }: Pipel
       : (error ?? 'no reason is known');
   const since = formatTime(unreachableSince ?? now - unreachedMs);
   return {
-    state: 'alarm',
-    describe: () => ({
-      fields: { timeWindow: timeWindow.text, unreachableSince: since, reason },
-      text: `Pipeline ${id} has been unreachable since ${since}: ${reason}`,
-    }),
+    fields: { timeWindow: timeWindow.text, unreachableSince: since, reason },
+    text: `Pipeline ${id} has been unreachable since ${since}: ${reason}`,
   };
 }
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { type ConditionBench, startConditionBench } from '../../test/helpers/asking.ts';
+import { type ConditionBench, startConditionBench } from '../../test/helpers/condition-bench.ts';
 import type { ComponentCondition } from './condition.ts';
 import { highVolume, highVolumeDest, lowVolume, lowVolumeDest } from './volume.ts';
 

@@ -1,14 +1,17 @@
 import * as z from 'zod';
-import type { Component, Components, Measurement } from '../pipelines/components/component.ts';
-import type { ComponentKind } from '../pipelines/metric.ts';
+import type { Component, Measurement } from '../pipelines/components/component.ts';
+import type { ComponentKind, Counter } from '../pipelines/metric.ts';
 import {
   type ComponentCondition,
   type ComponentEvaluation,
   causeSuffix,
   componentConf,
+  type Description,
   defineComponentCondition,
   openDuration,
+  type Subject,
   subjectTitle,
+  sumFact,
 } from './condition.ts';
 
 interface VolumeOptions {
@@ -26,6 +29,7 @@ interface VolumeOptions {
  */
 function defineVolume({ id, name, kind, when, example }: VolumeOptions): ComponentCondition {
   const metric = kind === 'input' ? 'total.in_bytes' : 'total.out_bytes';
+  const isOver = (sum: number, limit: number): boolean => (when === 'greater' ? sum > limit : sum < limit);
   return defineComponentCondition({
     id,
     name,
@@ -41,63 +45,120 @@ function defineVolume({ id, name, kind, when, example }: VolumeOptions): Compone
         'Bytes, as in 500, 10MB or 1G (units of 1,024), or events, as in 10000 events.',
       ),
     }),
+    okWhile(evaluation, { timeWindow, dataVolume: { unit, amount } }) {
+      const counted = volumeCounter(evaluation, kind, unit);
+      // Bytes may be counted one day, and then they count.
+      if (typeof counted === 'string' || (unit === 'bytes' && !isBytes(counted.counter))) return undefined;
+      const { counter, scale } = counted;
+      const holds = (sum: number): boolean => !isOver(sum * scale, amount);
+      return [{ value: { metric: counter, ms: timeWindow.ms }, holds }];
+    },
     evaluate(evaluation, { timeWindow, dataVolume: limit }) {
       const { subject, open } = evaluation;
       const measured = volumeOf(evaluation, kind, limit, timeWindow.ms);
       if (typeof measured === 'string') return { state: 'unknown', reason: measured };
-      const isOver = when === 'greater' ? measured.sum > limit.amount : measured.sum < limit.amount;
+      const isAlarm = isOver(measured.sum, limit.amount);
       // A component observed for less than a window may still reach the limit.
-      if (isOver && when === 'less' && measured.observedMs < timeWindow.ms)
+      if (isAlarm && when === 'less' && measured.observedMs < timeWindow.ms)
         return { state: 'unknown', reason: `it has been watched for less than ${timeWindow.text}` };
-      const fields = {
-        _metric: limit.unit === 'events' ? metric.replace('bytes', 'events') : metric,
-        [limit.unit]: Math.round(measured.sum),
-        dataVolume: limit.text,
-        timeWindow: timeWindow.text,
-      };
-      const traffic = `${subjectTitle(kind, subject)} traffic volume`;
-      return isOver
-        ? {
-            state: 'alarm',
-            describe: () => ({
-              fields,
-              text: `${traffic} ${when} than ${limit.text} in ${timeWindow.text}${when === 'less' ? causeSuffix(evaluation) : ''}`,
-            }),
-          }
+      const volume = { kind, limit, window: timeWindow.text, sum: measured.sum };
+      return isAlarm
+        ? { state: 'alarm', describe: () => alarmOf(evaluation, when, volume) }
         : {
             state: 'ok',
             describe: () => ({
-              fields,
-              text: `${traffic} is back within ${limit.text} in ${timeWindow.text} after ${openDuration(open)}`,
+              fields: fieldsOf(volume),
+              text: `${trafficOf(kind, subject)} is back within ${limit.text} in ${timeWindow.text} after ${openDuration(open)}`,
             }),
           };
+    },
+    explain(evaluation, { timeWindow, dataVolume: limit }) {
+      const measured = volumeOf(evaluation, kind, limit, timeWindow.ms);
+      const missingMs = typeof measured === 'string' ? timeWindow.ms : timeWindow.ms - measured.observedMs;
+      return {
+        facts: [
+          sumFact(
+            {
+              name: when === 'less' ? 'data, which may be too little' : 'data, which may be too much',
+              unit: limit.unit,
+              windowMs: timeWindow.ms,
+              alarm: { when: when === 'less' ? 'less than' : 'more than', limit: limit.amount },
+            },
+            measured,
+          ),
+        ],
+        alarmInMs: when === 'less' ? Math.max(0, missingMs) : 0,
+        provided: `${when === 'less' ? 'less' : 'more'} than ${limit.text} has come in ${timeWindow.text} by then`,
+        alarm: () => {
+          const sum = limit.amount + (when === 'less' ? -1 : 1);
+          return alarmOf(evaluation, when, { kind, limit, window: timeWindow.text, sum });
+        },
+      };
     },
   });
 }
 
+const trafficOf = (kind: ComponentKind, subject: Subject): string =>
+  `${subjectTitle(kind, subject)} traffic volume`;
+
+interface DescribedVolume {
+  readonly kind: ComponentKind;
+  readonly limit: DataVolume;
+  readonly window: string;
+  readonly sum: number;
+}
+
+const fieldsOf = ({ kind, limit, window, sum }: DescribedVolume): Description['fields'] => ({
+  _metric: `total.${kind === 'input' ? 'in' : 'out'}_${limit.unit}`,
+  [limit.unit]: Math.round(sum),
+  dataVolume: limit.text,
+  timeWindow: window,
+});
+
+function alarmOf(
+  evaluation: ComponentEvaluation,
+  when: VolumeOptions['when'],
+  volume: DescribedVolume,
+): Description {
+  const { kind, limit, window } = volume;
+  return {
+    fields: fieldsOf(volume),
+    text: `${trafficOf(kind, evaluation.subject)} ${when} than ${limit.text} in ${window}${when === 'less' ? causeSuffix(evaluation) : ''}`,
+  };
+}
+
 /** Adds up the data of the window, or returns why it is not known. */
 function volumeOf(
-  { subject, components }: ComponentEvaluation,
+  evaluation: ComponentEvaluation,
   kind: ComponentKind,
   { unit }: DataVolume,
   windowMs: number,
 ): Measurement | string {
-  const { component } = subject;
-  if (component === undefined) return { sum: 0, observedMs: subject.declaredMs };
-  const events = kind === 'input' ? 'in_events' : 'out_events';
-  if (unit === 'events') return components.measure(component, events, windowMs) ?? TOO_MANY_WINDOWS;
-  const bytes = kind === 'input' ? 'in_bytes' : 'out_bytes';
-  if (components.hasMetric(component, bytes))
-    return components.measure(component, bytes, windowMs) ?? TOO_MANY_WINDOWS;
-  const perEvent = components.pipeline(component.pipeline)?.bytesPerEvent ?? undefined;
-  if (perEvent === undefined) return describeNoBytes(component);
-  return scale(components.measure(component, events, windowMs), perEvent) ?? TOO_MANY_WINDOWS;
+  const { subject, components } = evaluation;
+  if (subject.component === undefined) return { sum: 0, observedMs: subject.declaredMs };
+  const counted = volumeCounter(evaluation, kind, unit);
+  if (typeof counted === 'string') return counted;
+  const measured = components.measure(subject.component, counted.counter, windowMs);
+  return measured === undefined ? TOO_MANY_WINDOWS : { ...measured, sum: measured.sum * counted.scale };
 }
 
-const scale = (measured: ReturnType<Components['measure']>, by: number): Measurement | undefined =>
-  measured && { ...measured, sum: measured.sum * by };
+/** The counter of a volume and what one of it counts for, or why there is none. */
+export function volumeCounter(
+  { subject: { component }, components }: ComponentEvaluation,
+  kind: ComponentKind,
+  unit: 'bytes' | 'events',
+): { readonly counter: Counter; readonly scale: number } | string {
+  const events = kind === 'input' ? 'in_events' : 'out_events';
+  if (unit === 'events' || component === undefined) return { counter: events, scale: 1 };
+  const bytes = kind === 'input' ? 'in_bytes' : 'out_bytes';
+  if (components.hasMetric(component, bytes)) return { counter: bytes, scale: 1 };
+  const perEvent = components.pipeline(component.pipeline)?.bytesPerEvent ?? undefined;
+  return perEvent === undefined ? describeNoBytes(component) : { counter: events, scale: perEvent };
+}
 
-const TOO_MANY_WINDOWS = 'too many notifications look at it over different windows';
+const isBytes = (counter: Counter): boolean => counter === 'in_bytes' || counter === 'out_bytes';
+
+export const TOO_MANY_WINDOWS = 'too many notifications look at it over different windows';
 
 const describeNoBytes = ({ engine, pipeline }: Component): string =>
   `no byte metric: ${engine} does not report it; set bytesPerEvent of pipeline '${pipeline}', or a dataVolume in events`;

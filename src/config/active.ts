@@ -16,6 +16,8 @@ export class ActiveConfiguration {
   #configuration: Configuration | undefined;
   /** The texts of the active configuration. */
   #texts: FileTexts = {};
+  /** The same, secrets masked; undefined until somebody asks. */
+  #masked: FileTexts | undefined;
   #last: LoadResult | undefined;
   #settingsAtStart: Settings | undefined;
 
@@ -39,6 +41,7 @@ export class ActiveConfiguration {
     this.#last = result;
     if (!result.ok) return result;
     this.#texts = result.texts;
+    this.#masked = result.masked;
     this.#configuration = result.configuration;
     this.#settingsAtStart ??= result.configuration.settings;
     for (const listener of this.#listeners) this.#notify(listener, result.configuration);
@@ -55,7 +58,9 @@ export class ActiveConfiguration {
   }
 
   maskedTexts(): FileTexts {
-    return this.#configuration === undefined ? {} : maskedTexts(this.#texts, this.#configuration.raw);
+    if (this.#configuration === undefined) return {};
+    this.#masked ??= maskedTexts(this.#texts, this.#configuration.raw);
+    return this.#masked;
   }
 
   status(): ConfigurationStatus {

@@ -1,7 +1,7 @@
 import type { Configuration, FileTexts } from './configuration.ts';
 
-/** The parts of the configuration that can be edited, each in its own file but for the first two. */
-export type ConfigSection = 'targets' | 'notifications' | 'inputs' | 'outputs' | 'settings';
+/** The parts of the configuration that can be edited, each in its own file but for the first three. */
+export type ConfigSection = 'targets' | 'notifications' | 'inhibitions' | 'inputs' | 'outputs' | 'settings';
 
 /** The source of a change; `file` is a person with an editor. */
 export type ChangeSource = 'api' | 'cli' | 'page' | 'file';
@@ -42,10 +42,16 @@ interface ItemChange extends ChangeRequest {
   readonly edits: readonly ConfigEdit[] | ((now: Configuration) => readonly ConfigEdit[]);
 }
 
-/** A change of whole files, such as a return to an older version. */
+/** Texts in the place of whole files, as they were sent or as an older version has them: secrets may be masked. */
+export interface SentTexts {
+  readonly texts: FileTexts;
+  /** True when their author may refer to any stored secret. */
+  readonly mayRefer: boolean;
+}
+
+/** A change of whole files, such as a return to an older version; the rules of secrets are applied to it. */
 interface TextChange extends ChangeRequest {
-  /** The new texts of files, as the rules of secrets have left them; called as the function of `ItemChange` is. */
-  readonly texts: (now: Configuration) => CheckedTexts;
+  readonly sent: SentTexts;
 }
 
 /** Texts that may be written, and the secrets to store before. */

@@ -87,6 +87,7 @@ const contents = ({ settings, raw, inputs, outputs }: Configuration): string =>
     count(settings.pipelines.length, 'pipeline'),
     count(raw.targets.size, 'target'),
     count(raw.notifications.size, 'notification'),
+    ...(raw.inhibitions.size === 0 ? [] : [count(raw.inhibitions.size, 'inhibition')]),
     ...(inputs.length === 0 ? [] : [count(inputs.length, 'declared input')]),
     ...(outputs.length === 0 ? [] : [count(outputs.length, 'declared output')]),
   ].join(', ');
@@ -95,13 +96,14 @@ const count = (number: number, word: string): string => `${number} ${word}${numb
 
 /** The configuration with every default, by file, as the files would say it; secrets masked. */
 export function effectiveText(configuration: Configuration, format: 'yaml' | 'json'): string {
-  const { targets, notifications, inputs, outputs } = configuration;
+  const { targets, notifications, inhibitions, inputs, outputs } = configuration;
   const json = JSON.stringify(
     {
       [SETTINGS_FILE]: shownSettings(configuration),
       [NOTIFICATIONS_FILE]: {
         targets: targets.map(target => shownTarget(configuration, target)),
         notifications: notifications.map(notification => notification.settings),
+        ...(inhibitions.length > 0 && { inhibitions: inhibitions.map(({ settings }) => settings) }),
       },
       ...(inputs.length > 0 && { [INPUTS_FILE]: { inputs: inputs.map(effectiveDeclared) } }),
       ...(outputs.length > 0 && { [OUTPUTS_FILE]: { outputs: outputs.map(effectiveDeclared) } }),

@@ -1,9 +1,10 @@
 import { expect, it } from 'vitest';
+import { testClock } from '../../test/helpers/clock.ts';
 import { cpuMsOf } from '../../test/helpers/cpu-time.ts';
 import { systemClock } from '../lib/clock.ts';
-import { createCheckThread, runInThread } from './check-thread.ts';
+import { processorTimeOf } from '../lib/thread-time.ts';
+import { createCheckThread } from './check-thread.ts';
 import { UNLIMITED_QUOTAS } from './restrictions.ts';
-import { processorTimeOf } from './thread-time.ts';
 import { performJob, type WorkerJob } from './worker-job.ts';
 
 const restrictions = {
@@ -30,7 +31,7 @@ const described = (conf: object): WorkerJob =>
     {},
     {
       edits: [{ section: 'notifications', id: 'n', value: { id: 'n', condition: 'no-data', ...conf } }],
-      texts: {},
+      sent: undefined,
       now: { 'notifications.yml': 'notifications: []\n' },
     },
   );
@@ -46,7 +47,7 @@ it('runs one job after the other, in turn, and lets one of each workspace wait',
   await run('later', 'acme');
 });
 
-const LONG = withTargets('0,'.repeat(300_000));
+const LONG = withTargets('0,'.repeat(200_000));
 
 it('counts the time of its own thread alone, however busy the process is', async () => {
   const asked: number[] = [];
@@ -69,6 +70,18 @@ it('loads what workspaces have stored one at a time, and without a bound', async
     thread.load(small).then(() => order.push('small')),
   ]);
   expect(order).toEqual(['large', 'small']);
+  await thread.stop();
+});
+
+it('keeps the thread that loaded for a minute, as to start one costs more than most loads', async () => {
+  const clock = testClock();
+  const thread = createCheckThread(clock);
+  const load = () => cpuMsOf(() => thread.loadAtOnce(small));
+  const [first, ...next] = [await load(), await load(), await load(), await load()];
+  expect(Math.min(...next)).toBeLessThan(first / 3);
+  await clock.advance(60_000);
+  expect(await load()).toBeGreaterThan(3 * Math.min(...next));
+  await thread.stop();
 });
 
 it('lets the files of the operator wait for no check', async () => {
@@ -76,7 +89,7 @@ it('lets the files of the operator wait for no check', async () => {
   const order: string[] = [];
   await Promise.all([
     thread.run('acme', LONG).then(() => order.push('check')),
-    runInThread(small).then(() => order.push('reload')),
+    thread.loadAtOnce(small).then(() => order.push('reload')),
   ]);
   expect(order).toEqual(['reload', 'check']);
   await thread.stop();

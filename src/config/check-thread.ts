@@ -3,7 +3,9 @@ import { Worker } from 'node:worker_threads';
 import type { Cancel, Clock } from '../lib/clock.ts';
 import { AppError, codeOf } from '../lib/errors.ts';
 import { createMutex } from '../lib/mutex.ts';
-import { processorTimeOf, threadNumber } from './thread-time.ts';
+import { processorTimeOf, threadNumber } from '../lib/thread-time.ts';
+import type { FileTexts, HidingJob } from './configuration.ts';
+
 import type { WorkerJob, WorkerResult } from './worker-job.ts';
 
 /** The worker is a bundle even in tests, where this file is not. */
@@ -14,7 +16,9 @@ const SCRIPT = new URL(
 
 /** Processor time of one job that somebody sent. */
 const MAX_CPU_MS = 5000;
-const MAX_MEMORY_MB = 512;
+const MAX_MEMORY_MB = 256;
+/** Of it what is young: more is taken by what has long been done with. */
+const MAX_YOUNG_MB = 8;
 /** Between two looks at how much was used. */
 const LOOK_MS = 250;
 /** How long a thread without a job is kept: to start one costs more than most jobs. */
@@ -28,9 +32,13 @@ export interface CheckThread {
    * waits, and with `invalid-request` for a text that takes more processor time or memory than one may.
    */
   readonly run: (owner: string, job: WorkerJob) => Promise<WorkerResult>;
-  /** Runs a job without a bound in a thread of its own, one of these at a time: for what is stored already. */
+  /** Hides addresses in texts. Runs and rejects as `run` does. */
+  readonly hide: (owner: string, job: HidingJob) => Promise<FileTexts[]>;
+  /** Runs a job without a bound, away from those above, one of these at a time: for what is stored already. */
   readonly load: (job: WorkerJob) => Promise<WorkerResult>;
-  /** Ends the thread; a job that runs is rejected. */
+  /** Runs a job without a bound that waits for no other: for the operator's own files. */
+  readonly loadAtOnce: (job: WorkerJob) => Promise<WorkerResult>;
+  /** Ends the threads; a job that somebody sent and that runs is rejected. */
   readonly stop: () => Promise<void>;
 }
 
@@ -59,8 +67,12 @@ class QueuedThread implements CheckThread {
   readonly #loads = createMutex();
   readonly #waiting: { readonly owner: string; readonly begin: () => void }[] = [];
   #isRunning = false;
+  #isStopped = false;
   #thread: RunningThread | undefined;
   #cancelEnd: Cancel = () => {};
+  /** A thread that loaded, kept for the next load. */
+  #spare: Worker | undefined;
+  #cancelSpareEnd: Cancel = () => {};
 
   constructor(clock: Times, { maxCpuMs = MAX_CPU_MS, timeOf = processorTimeOf }: Limits) {
     this.#clock = clock;
@@ -68,7 +80,11 @@ class QueuedThread implements CheckThread {
     this.#timeOf = timeOf;
   }
 
-  readonly run = (owner: string, job: WorkerJob): Promise<WorkerResult> => {
+  readonly run = (owner: string, job: WorkerJob): Promise<WorkerResult> => this.#queue(owner, job);
+
+  readonly hide = (owner: string, job: HidingJob): Promise<FileTexts[]> => this.#queue(owner, job);
+
+  #queue<Result>(owner: string, job: WorkerJob | HidingJob): Promise<Result> {
     if (this.#waiting.some(one => one.owner === owner))
       return Promise.reject(
         new AppError(
@@ -79,34 +95,72 @@ class QueuedThread implements CheckThread {
       );
     return new Promise((resolve, reject) => {
       const begin = (): void =>
-        void this.#runBounded(job)
+        void this.#runBounded<Result>(job)
           .then(resolve, reject)
           .finally(() => this.#next());
       this.#waiting.push({ owner, begin });
       if (!this.#isRunning) this.#next();
     });
-  };
+  }
 
   readonly stop = async (): Promise<void> => {
+    this.#isStopped = true;
+    await Promise.all([this.#endThread(), this.#endSpare()]);
+  };
+
+  async #endThread(): Promise<void> {
     this.#cancelEnd();
     const thread = this.#thread;
     this.#thread = undefined;
     await thread?.worker.terminate();
+  }
+
+  readonly load = (job: WorkerJob): Promise<WorkerResult> => this.#loads.run(() => this.loadAtOnce(job));
+
+  readonly loadAtOnce = async (job: WorkerJob): Promise<WorkerResult> => {
+    const worker = this.#takeSpare() ?? new Worker(SCRIPT).on('error', () => {});
+    // The process may not end before its configuration is loaded.
+    worker.ref();
+    try {
+      const result = await resultOf<WorkerResult>(worker, job);
+      this.#keep(worker);
+      return result;
+    } catch (error) {
+      await worker.terminate();
+      throw error;
+    }
   };
 
-  readonly load = (job: WorkerJob): Promise<WorkerResult> => this.#loads.run(() => runInThread(job));
+  #keep(worker: Worker): void {
+    void this.#endSpare();
+    this.#spare = worker;
+    if (this.#isStopped) return void this.#endSpare();
+    worker.unref();
+    this.#cancelSpareEnd = this.#clock.after(IDLE_MS, () => void this.#endSpare());
+  }
+
+  #takeSpare(): Worker | undefined {
+    this.#cancelSpareEnd();
+    const spare = this.#spare;
+    this.#spare = undefined;
+    return spare;
+  }
+
+  async #endSpare(): Promise<void> {
+    await this.#takeSpare()?.terminate();
+  }
 
   #next(): void {
     const first = this.#waiting.shift();
     this.#isRunning = first !== undefined;
-    if (first === undefined) this.#cancelEnd = this.#clock.after(IDLE_MS, () => void this.stop());
+    if (first === undefined) this.#cancelEnd = this.#clock.after(IDLE_MS, () => void this.#endThread());
     else {
       this.#cancelEnd();
       first.begin();
     }
   }
 
-  async #runBounded(job: WorkerJob): Promise<WorkerResult> {
+  async #runBounded<Result>(job: WorkerJob | HidingJob): Promise<Result> {
     const thread = this.#thread ?? startThread();
     this.#thread = thread;
     const { worker } = thread;
@@ -142,20 +196,10 @@ class QueuedThread implements CheckThread {
   }
 }
 
-/** Runs a job in a thread of its own, without a bound: for the operator's own files. */
-export async function runInThread(job: WorkerJob): Promise<WorkerResult> {
-  const worker = new Worker(SCRIPT);
-  try {
-    return await resultOf(worker, job);
-  } finally {
-    await worker.terminate();
-  }
-}
-
 function startThread(): RunningThread {
   const number = threadNumber();
   const worker = new Worker(SCRIPT, {
-    resourceLimits: { maxOldGenerationSizeMb: MAX_MEMORY_MB },
+    resourceLimits: { maxOldGenerationSizeMb: MAX_MEMORY_MB, maxYoungGenerationSizeMb: MAX_YOUNG_MB },
     workerData: number,
   });
   // The process may end while a text is checked: nobody is left to answer.
@@ -183,7 +227,7 @@ function estimatedTime(clock: Pick<Clock, 'monotonic'>): () => number {
 }
 
 /** Rejects with the error that ends the thread, or when it ends without one. */
-async function resultOf(worker: Worker, job: WorkerJob): Promise<WorkerResult> {
+async function resultOf<Result>(worker: Worker, job: WorkerJob | HidingJob): Promise<Result> {
   const listening = new AbortController();
   const { signal } = listening;
   const ended = once(worker, 'exit', { signal }).then(([code]) => {

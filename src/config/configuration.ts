@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { Problem } from '../lib/errors.ts';
+import type { InhibitionRule } from '../notifications/inhibition/inhibition-rule.ts';
 import type { Notification } from '../notifications/notification.ts';
 import type { Target } from '../targets/target.ts';
 import type { Overridden } from './overrides.ts';
@@ -16,6 +17,13 @@ export const FILES = [SETTINGS_FILE, NOTIFICATIONS_FILE, INPUTS_FILE, OUTPUTS_FI
 export type FileName = (typeof FILES)[number];
 export type FileTexts = Readonly<Partial<Record<FileName, string>>>;
 
+/** Texts for those who may not change what stands in some of the files. */
+export interface HidingJob {
+  readonly texts: readonly FileTexts[];
+  /** In these only the hosts of addresses are shown. */
+  readonly files: readonly FileName[];
+}
+
 export const configurationFiles = (folder: string): string[] => FILES.map(name => join(folder, name));
 
 /** Characters of all texts together. */
@@ -27,6 +35,7 @@ export interface Configuration {
   readonly settings: Settings;
   readonly targets: readonly Target[];
   readonly notifications: readonly Notification[];
+  readonly inhibitions: readonly InhibitionRule[];
   readonly inputs: readonly Declared[];
   readonly outputs: readonly Declared[];
   readonly raw: RawItems;
@@ -56,6 +65,7 @@ type ById = ReadonlyMap<string, Readonly<Record<string, unknown>>>;
 export interface RawItems {
   readonly targets: ById;
   readonly notifications: ById;
+  readonly inhibitions: ById;
   readonly inputs: ById;
   readonly outputs: ById;
   /** The whole of headgate.yml. */

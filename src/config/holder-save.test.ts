@@ -192,4 +192,22 @@ describe('a change beside one by hand', () => {
     const edits: ConfigEdit[] = [target({ id: 'bell', type: 'bulletin_message' })];
     expect(await refusalOf(holder.save(change(...edits)))).toMatchObject({ code: 'configuration-broken' });
   });
+
+  it('is refused as broken when that goes while the change is made', async () => {
+    const folder = configFolder({ token: 'abc' });
+    const { holder } = hold({
+      'notifications.yml': FILE.replace(
+        '# theirs',
+        `\n    authType: token\n    token: \${file:${folder}/token}`,
+      ),
+    });
+    const edits = (): ConfigEdit[] => {
+      rmSync(join(folder, 'token'));
+      return [target({ id: 'bell', type: 'bulletin_message' })];
+    };
+    expect(await refusalOf(holder.save({ ...change(), edits }))).toMatchObject({
+      code: 'configuration-broken',
+    });
+    expect(holder.status().state).toBe('error');
+  });
 });

@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { testClock } from '../../test/helpers/clock.ts';
 import { configFolder } from '../../test/helpers/config-folder.ts';
+import { checkThread } from '../../test/helpers/held-configuration.ts';
 import { until } from '../../test/helpers/until.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
 import { type Logger, silentLogger } from '../lib/logger.ts';
-import { createCheckThread } from './check-thread.ts';
 import type { Configuration } from './configuration.ts';
 import { type ConfigurationHolder, createConfigurationHolder } from './holder.ts';
 import { filesSource } from './source/files.ts';
@@ -32,7 +32,7 @@ function hold(
     void log.push(`${level} ${message} ${JSON.stringify(fields)}`);
   const logger: Logger = { ...silentLogger, info: note('info'), warn: note('warn'), error: note('error') };
   const holder = createConfigurationHolder({
-    thread: createCheckThread(clock),
+    thread: checkThread(clock),
     source: filesSource({ folder, environment: {}, flags: {}, clock }),
     clock,
     logger,
@@ -180,7 +180,7 @@ describe('watching', () => {
     version(1);
     symlinkSync('..data/headgate.yml', join(folder, 'headgate.yml'));
     const holder = createConfigurationHolder({
-      thread: createCheckThread(testClock()),
+      thread: checkThread(testClock()),
       source: filesSource({ folder, environment: {}, flags: {}, clock: systemClock }),
       clock: systemClock,
       logger: silentLogger,

@@ -13,15 +13,16 @@ import {
   FILES,
   type FileName,
   type FileTexts,
+  type HidingJob,
 } from './configuration.ts';
 import { type Loaded, type LoadResult, loadConfiguration } from './load.ts';
-import { maskedTexts } from './secrets/mask.ts';
 import type { WritableSecrets } from './secrets/store.ts';
 import type { Settings } from './settings.ts';
 import type { ConfigurationSource } from './source/source.ts';
 import type { VersionRecorder } from './versions.ts';
 import {
   checkTexts,
+  hideAddressesWithWorker,
   loadWithWorker,
   type PreparedChange,
   prepareWithWorker,
@@ -79,6 +80,8 @@ export interface ConfigurationHolder {
   readonly status: () => ConfigurationStatus;
   /** The active texts, secrets masked. */
   readonly texts: () => FileTexts;
+  /** Texts, the active ones or older ones, with the hosts only of addresses in some files. */
+  readonly hideAddresses: (job: HidingJob) => Promise<readonly FileTexts[]>;
   /** Loads again whenever the source changes, until `stop`. */
   readonly watch: () => void;
   /** Resolves when what is under way has ended. */
@@ -104,6 +107,8 @@ class Holder implements ConfigurationHolder {
   readonly get = (): Configuration => this.#active.get();
   readonly status = (): ConfigurationStatus => this.#active.status();
   readonly texts = (): FileTexts => this.#active.maskedTexts();
+  readonly hideAddresses = (job: HidingJob): Promise<readonly FileTexts[]> =>
+    hideAddressesWithWorker(this.#options.source.sources(), job, this.#options.thread);
   readonly subscribe = (listener: (configuration: Configuration) => void): Cancel =>
     this.#active.subscribe(listener);
   readonly reload = (): Promise<LoadResult> =>
@@ -178,9 +183,11 @@ class Holder implements ConfigurationHolder {
     const { source, secrets: store, assertMayBecome } = this.#options;
     const now = assertSound(await this.#current());
     const edits = 'edits' in change ? editsOf(change.edits, now.configuration) : [];
-    const whole = 'texts' in change ? change.texts(now.configuration) : { texts: {}, secrets: [] };
-    const secrets = [...edits.flatMap(edit => edit.secrets ?? []), ...whole.secrets];
-    const { changed, loaded } = await this.#prepare(now, { edits, texts: whole.texts, secrets });
+    const { changed, loaded, secrets } = await this.#prepare(now, {
+      edits,
+      secrets: edits.flatMap(edit => edit.secrets ?? []),
+      ...('sent' in change && { sent: change.sent }),
+    });
     await assertMayBecome?.(loaded.configuration.settings, now.configuration.settings);
     if (Object.keys(changed).length + secrets.length === 0) return this.get();
     await source.write({
@@ -196,11 +203,11 @@ class Holder implements ConfigurationHolder {
     const now = assertSound(await this.#current());
     const asked = edits(now.configuration);
     const secrets = asked.flatMap(edit => edit.secrets ?? []);
-    const { loaded } = await this.#prepare(now, { edits: asked, texts: {}, secrets });
+    const { loaded } = await this.#prepare(now, { edits: asked, secrets });
     return loaded.configuration;
   }
 
-  /** Errors may be those of the files as they are: the file of a secret may have gone since. */
+  /** Errors may be those of the files as they are: the file of a secret may have gone meanwhile. */
   async #prepare(now: Loaded, change: RequestedChange): Promise<PreparedChange> {
     const { source, clock, thread } = this.#options;
     try {
@@ -208,8 +215,7 @@ class Holder implements ConfigurationHolder {
       return await prepareWithWorker(change, now, sources, { clock, thread });
     } catch (error) {
       const mayBeOurs = source.refersToFiles && error instanceof AppError && error.code === 'invalid-request';
-      if (mayBeOurs && !(await loadWithWorker(source.sources(), clock, thread)).ok)
-        assertSound(await this.#load());
+      if (mayBeOurs && (await source.hasChanged())) assertSound(await this.#load());
       throw error;
     }
   }
@@ -217,8 +223,7 @@ class Holder implements ConfigurationHolder {
   async #record(result: LoadResult, by: Attribution): Promise<void> {
     const { versions } = this.#options;
     if (!result.ok || versions === undefined) return;
-    const masked = result.masked ?? maskedTexts(result.texts, result.configuration.raw);
-    await versions.record({ ...by, masked });
+    await versions.record({ ...by, masked: this.#active.maskedTexts() });
   }
 }
 

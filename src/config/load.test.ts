@@ -300,7 +300,7 @@ describe('notifications.yml', () => {
     [
       'an unknown section',
       'target: []',
-      /^notifications.yml:1:1: unknown key 'target'; did you mean 'targets'\? Allowed: targets, notifications \(target\)$/,
+      /^notifications.yml:1:1: unknown key 'target'; did you mean 'targets'\? Allowed: targets, notifications, inhibitions \(target\)$/,
     ],
     [
       'a section that is a text',

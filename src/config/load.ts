@@ -1,9 +1,12 @@
+import { join } from 'node:path';
 import type { Clock } from '../lib/clock.ts';
+import { configureInhibition } from '../notifications/inhibition/inhibition-rule.ts';
 import { configureNotification, type Notification } from '../notifications/notification.ts';
 import type { Target } from '../targets/target.ts';
 import { withDefaultTarget, withResolvedTargets } from './check/cross-checks.ts';
 import { targetGraph } from './check/target-graph.ts';
 import { type Configuration, type FileTexts, SETTINGS_FILE } from './configuration.ts';
+import { withoutByteOrderMark } from './file-text.ts';
 import { deepFreeze, type PlainMap } from './plain.ts';
 import {
   type ConfigurationData,
@@ -13,9 +16,9 @@ import {
   type Sources,
 } from './read/configuration.ts';
 import { configuredTarget } from './read/items.ts';
-import { readSettings } from './read/settings.ts';
+import { checkedSettings } from './read/settings.ts';
 import type { ValueOrigin } from './schema-problems.ts';
-import { readConfigDocument } from './yaml/document.ts';
+import { positionsIn } from './yaml/parse.ts';
 
 export type LoadResult = {
   readonly warnings: ReadConfiguration['warnings'];
@@ -54,15 +57,16 @@ export function assemble(
   values: ConfigurationValues,
   clock: Pick<Clock, 'now'>,
 ): Loaded {
-  const { settings, rawSettings, settingOrigin, overridden, targets, notifications } = values;
+  const { settings, settingOrigin, overridden, targets, notifications, inhibitions } = values;
   const { inputs, outputs, raw } = data;
   const configuration: Configuration = Object.freeze({
     settings: deepFreeze(settings),
     targets: deepFreeze(targets),
     notifications: deepFreeze(notifications),
+    inhibitions: deepFreeze(inhibitions),
     inputs: deepFreeze(inputs),
     outputs: deepFreeze(outputs),
-    raw: Object.freeze({ ...raw, settings: deepFreeze(rawSettings) }),
+    raw: Object.freeze({ ...raw, settings: deepFreeze(raw.settings) }),
     warnings: deepFreeze(warnings),
     overridden,
     waiting: [],
@@ -72,7 +76,7 @@ export function assemble(
 }
 
 /** How long others wait at most while values are made, in milliseconds. */
-const SLICE_MS = 10;
+const SLICE_MS = 5;
 
 /** Makes the values of data that the config worker has checked, a little at a time. */
 export async function valuesOf(
@@ -81,10 +85,21 @@ export async function valuesOf(
   sources: Sources,
   clock: Pick<Clock, 'monotonic'>,
 ): Promise<ConfigurationValues> {
-  const document = readConfigDocument(sources.folder, SETTINGS_FILE, texts[SETTINGS_FILE] ?? '');
-  const { settings, origin, overridden } = readSettings(document, sources);
-  if (settings === undefined) throw new Error('what headgate.yml refers to has changed while it was read');
   const pause = pauses(clock);
+  const text = withoutByteOrderMark(texts[SETTINGS_FILE] ?? '');
+  const work = checkedSettings(
+    {
+      file: join(sources.folder, SETTINGS_FILE),
+      value: raw.settings,
+      // Only a setting that waits for a restart is looked up in the text.
+      places: positionsIn(text),
+    },
+    sources,
+  );
+  let reading = work.next();
+  for (; reading.done !== true; reading = work.next()) await pause();
+  const { settings, origin, overridden } = reading.value;
+  if (settings === undefined) throw new Error('what headgate.yml refers to has changed while it was read');
   const graph = targetGraph(itemsOf(raw.targets, 'targets'));
   const targets: Target[] = [];
   const rawTargets = [...raw.targets.values()];
@@ -98,8 +113,8 @@ export async function valuesOf(
     notifications.push(deepFreeze(withDefaultTarget(configureNotification(value), graph)));
     await pause();
   }
-  const rawSettings = { ...document.value };
-  return { settings, rawSettings, settingOrigin: origin, overridden, targets, notifications };
+  const inhibitions = [...raw.inhibitions.values()].map(value => deepFreeze(configureInhibition(value)));
+  return { settings, settingOrigin: origin, overridden, targets, notifications, inhibitions };
 }
 
 const itemsOf = (raw: ReadonlyMap<string, PlainMap>, section: string) =>

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { quote } from './problems.ts';
+import { quote, quoteAddress } from './problems.ts';
 
 describe('quote', () => {
   it.each([
@@ -22,5 +22,19 @@ describe('quote', () => {
 
   it('hides a password that ends beyond the part that is shown', () => {
     expect(quote(`https://me:hunter2${'x'.repeat(5000)}@host/`)).not.toContain('hunt');
+  });
+});
+
+describe('quoteAddress', () => {
+  it.each([
+    ['htps://hooks.example/services/key', "'htps://hooks.example/********'"],
+    ['https:/hooks.example/services/key', "'https:/hooks.example/********'"],
+    ['hooks.example/key', "'hooks.example/********'"],
+    ['https://hooks.example?key=1', "'https://hooks.example/********'"],
+    ['https://me:p/w@hooks.example/key', "'https://********@hooks.example/********'"],
+    ['http://10.0.0.1:8080/', "'http://10.0.0.1:8080/'"],
+    ['eu-west-9', "'eu-west-9'"],
+  ])('shows %s as %s', (value, expected) => {
+    expect(quoteAddress(value)).toBe(expected);
   });
 });

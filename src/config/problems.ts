@@ -53,27 +53,72 @@ const MOST_SHOWN = 200;
 /** Of the first so many found those are shown that stand first in the files. */
 const MOST_PLACED = 1000;
 
+/** Problems after which no further item is looked at: nobody mends so many by hand. */
+const MOST_COUNTED = 20_000;
+
+/** Findings of a text that may have hundreds of thousands: all of them are counted, and the first thousand are kept. */
+export class FindingList implements Iterable<Finding> {
+  readonly #kept: Finding[] = [];
+  #length = 0;
+
+  /** How many there are, kept or not. */
+  get length(): number {
+    return this.#length;
+  }
+
+  /** True when so many were found that it is not worth to look for more. */
+  get isFull(): boolean {
+    return this.#length >= MOST_COUNTED;
+  }
+
+  add(found: Finding): void {
+    this.#length++;
+    if (this.#kept.length < MOST_PLACED) this.#kept.push(found);
+  }
+
+  addAll(found: FindingList | readonly Finding[]): void {
+    const length = this.#length + found.length;
+    for (const one of found) this.add(one);
+    this.#length = length;
+  }
+
+  [Symbol.iterator](): Iterator<Finding> {
+    return this.#kept[Symbol.iterator]();
+  }
+}
+
+/** All of these, in their order. */
+export function findingList(...parts: readonly (FindingList | readonly Finding[])[]): FindingList {
+  const all = new FindingList();
+  for (const part of parts) all.addAll(part);
+  return all;
+}
+
 /** Those at other places than these: a value that cannot be looked up is reported as that and no more. */
-export function elsewhere(found: readonly Finding[], reported: readonly Finding[]): readonly Finding[] {
+export function elsewhere(found: FindingList, reported: readonly Finding[]): FindingList {
   if (reported.length === 0) return found;
   const paths = new Set(reported.map(({ place }) => place().path));
-  return found.filter(({ place }) => !paths.has(place().path));
+  const kept = [...found];
+  const others = new FindingList();
+  others.addAll(kept.filter(({ place }) => !paths.has(place().path)));
+  return others;
 }
 
 /** The first 200 in the order they stand in the files, and how many more there are. */
 export function firstProblems(
   what: 'problems' | 'warnings',
-  found: readonly Finding[],
+  found: FindingList | readonly Finding[],
   files: readonly string[],
 ): ConfigProblem[] {
-  const placed = found.slice(0, MOST_PLACED).map(({ place, message }) => ({ at: place(), message }));
+  const placed = [...found].slice(0, MOST_PLACED).map(({ place, message }) => ({ at: place(), message }));
   const rank = ({ file }: ProblemPlace): number => files.indexOf(file);
   placed.sort(({ at: a }, { at: b }) => rank(a) - rank(b) || a.line - b.line || a.column - b.column);
   const shown = placed.slice(0, MOST_SHOWN).map(({ at, message }) => ({ ...at, message: message() }));
   const rest = found.length - shown.length;
   const last = shown.at(-1);
   if (rest === 0 || last === undefined) return shown;
-  return [...shown, { ...last, path: '', message: `${rest} more ${what} are not listed; mend these first` }];
+  const count = found instanceof FindingList && found.isFull ? `at least ${rest}` : String(rest);
+  return [...shown, { ...last, path: '', message: `${count} more ${what} are not listed; mend these first` }];
 }
 
 /** One thing wrong between items of notifications.yml, and where. */
@@ -101,6 +146,15 @@ export function quote(value: unknown): string {
       if (value === null || value === undefined) return 'nothing';
       return Array.isArray(value) ? 'a list' : 'a map';
   }
+}
+
+/** An address, of which the path and the query may be keys that readers of problems may not see. */
+export function quoteAddress(address: string): string {
+  const text = withoutUser(address);
+  const [lead = ''] = /^(?:[a-z][a-z0-9+.-]*:)?\/{0,2}/i.exec(text) ?? [];
+  const rest = text.slice(lead.length);
+  const end = rest.search(/[/?#]./s);
+  return quote(end === -1 ? text : `${lead}${rest.slice(0, end)}/${MASK}`);
 }
 
 /** Whatever stands between `//` and the last `@` may be a password, however long and odd it is. */

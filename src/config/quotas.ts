@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { MOST_INHIBITIONS } from '../notifications/inhibition/inhibition-rule.ts';
 import { MOST_COMPONENTS, MOST_SERIES } from '../pipelines/settings.ts';
 
 const upTo = (most: number) => z.int().min(1).max(most);
@@ -11,6 +12,7 @@ export const quotasSchema = z.strictObject({
   pipelines: upTo(10_000).default(100).describe('Pipelines.'),
   targets: upTo(10_000).default(200).describe('Targets.'),
   notifications: upTo(100_000).default(1000).describe('Notifications.'),
+  inhibitions: upTo(MOST_INHIBITIONS).default(100).describe('Inhibitions.'),
   logFolders: upTo(1000)
     .default(20)
     .describe(
@@ -37,7 +39,7 @@ export const quotasSchema = z.strictObject({
   evaluationMsPerSecond: upTo(1000)
     .default(50)
     .describe(
-      'Milliseconds of processor time a second that evaluating its notifications may take. What is over is evaluated later, and the log names the notification that takes most.',
+      'Milliseconds a second that evaluating its notifications may keep the process busy, by the clock. What is over is evaluated later, rounds that take little go before those that took much, and the log names the notification that takes most.',
     ),
   streams: upTo(10_000)
     .default(20)

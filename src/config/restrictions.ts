@@ -20,6 +20,7 @@ const COUNTED = {
   pipelines: 'pipelines',
   targets: 'targets',
   notifications: 'notifications',
+  inhibitions: 'inhibitions',
   logFolders: 'folders of logs',
   configurationCharacters: 'characters',
 } as const satisfies Partial<Record<keyof Quotas, string>>;
@@ -45,6 +46,7 @@ export const UNLIMITED_QUOTAS: WorkspaceQuotas = {
   pipelines: Number.POSITIVE_INFINITY,
   targets: Number.POSITIVE_INFINITY,
   notifications: Number.POSITIVE_INFINITY,
+  inhibitions: Number.POSITIVE_INFINITY,
   logFolders: Number.POSITIVE_INFINITY,
   configurationCharacters: Number.POSITIVE_INFINITY,
 };

@@ -3,10 +3,19 @@ import { aliasesOf } from '../lib/aliases.ts';
 import { isInexactNumber } from '../lib/exact-numbers.ts';
 import { MASK } from '../lib/secret.ts';
 import type { Override } from './overrides.ts';
-import { didYouMean, type Finding, finding, formatPath, type ProblemPlace, quote } from './problems.ts';
+import {
+  didYouMean,
+  FindingList,
+  finding,
+  formatPath,
+  type ProblemPlace,
+  quote,
+  quoteAddress,
+} from './problems.ts';
 import {
   asWritten,
   fixedValues,
+  isDestination,
   isSecretAt,
   mapsFor,
   type Schema,
@@ -32,29 +41,35 @@ export interface SchemaReading {
 }
 
 /** The problems a schema found, in words of our own. */
-export const problemsOf = (error: z.core.$ZodError, reading: SchemaReading): Finding[] =>
-  error.issues.flatMap(issue => problemsOfIssue(issue, reading));
+export function problemsOf(error: z.core.$ZodError, reading: SchemaReading): FindingList {
+  const found = new FindingList();
+  for (const issue of error.issues) addProblems(found, issue, reading);
+  return found;
+}
 
-function problemsOfIssue(issue: Issue, reading: SchemaReading): Finding[] {
-  if (issue.code === 'invalid_union' && issue.errors.length > 0)
-    return nearestOption(issue.errors).flatMap(inner =>
-      problemsOfIssue({ ...inner, path: [...issue.path, ...inner.path] }, reading),
-    );
+function addProblems(found: FindingList, issue: Issue, reading: SchemaReading): void {
+  if (issue.code === 'invalid_union' && issue.errors.length > 0) {
+    for (const inner of nearestOption(issue.errors))
+      addProblems(found, { ...inner, path: [...issue.path, ...inner.path] }, reading);
+    return;
+  }
   const { schema, value, origin } = reading;
   const written = (): Path => asWritten(schema, issue.path, value);
   if (issue.code === 'unrecognized_keys')
-    return issue.keys.map(key =>
+    for (const key of issue.keys)
+      found.add(
+        finding(
+          () => origin.keyPlace([...written(), key]),
+          () => unknownKey(key, written(), reading),
+        ),
+      );
+  else
+    found.add(
       finding(
-        () => origin.keyPlace([...written(), key]),
-        () => unknownKey(key, written(), reading),
+        () => origin.place(written()),
+        () => messageOf({ ...issue, path: [...written()] }, reading),
       ),
     );
-  return [
-    finding(
-      () => origin.place(written()),
-      () => messageOf({ ...issue, path: [...written()] }, reading),
-    ),
-  ];
 }
 
 /** The option that the value comes nearest to: the one with the fewest complaints. */
@@ -118,7 +133,8 @@ function foundText(value: unknown, path: Path, { schema, value: whole, origin }:
   const reference = origin.reference(path);
   if (reference !== undefined) return `the value of ${reference}`;
   if (typeof value !== 'object' && isSecretAt(schema, path, whole)) return `'${MASK}'`;
-  return quote(value);
+  const leads = typeof value === 'string' && schemasAt(schema, path, whole).some(isDestination);
+  return leads ? quoteAddress(value) : quote(value);
 }
 
 const TYPES: Readonly<Record<string, string>> = {

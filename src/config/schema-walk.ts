@@ -154,31 +154,38 @@ export const isSecretText = (schema: Schema, text: string): boolean =>
     return typeof pattern === 'string' && new RegExp(pattern).test(text);
   });
 
-const bearing = new WeakMap<Schema, boolean>();
-
-/** True when there may be a secret in a value of the schema: most values need no walk. */
-export function bearsSecret(schema: Schema): boolean {
-  const known = bearing.get(schema);
-  if (known !== undefined) return known;
-  // A schema that holds itself is asked again within: the rest of it decides.
-  bearing.set(schema, false);
-  const found = layers(schema).some(
-    layer =>
-      isSecret(layer) ||
-      isOpen(layer) ||
-      z.globalRegistry.get(layer)?.secretWhen !== undefined ||
-      (layer instanceof z.ZodObject && Object.values<Schema>(layer.shape).some(bearsSecret)) ||
-      elementsOf(layer).some(bearsSecret),
-  );
-  bearing.set(schema, found);
-  return found;
+/** Finds out whether a value of a schema may hold one of which this is true: most values need no walk. */
+function bearing(isOne: (layer: Schema) => boolean): (schema: Schema) => boolean {
+  const known = new WeakMap<Schema, boolean>();
+  function bears(schema: Schema): boolean {
+    const before = known.get(schema);
+    if (before !== undefined) return before;
+    // A schema that holds itself is asked again within: the rest of it decides.
+    known.set(schema, false);
+    const found = layers(schema).some(
+      layer =>
+        isOne(layer) ||
+        (layer instanceof z.ZodObject && Object.values<Schema>(layer.shape).some(bears)) ||
+        elementsOf(layer).some(bears),
+    );
+    known.set(schema, found);
+    return found;
+  }
+  return bears;
 }
+
+/** True when there may be a secret in a value of the schema. */
+export const bearsSecret = bearing(
+  layer => isSecret(layer) || isOpen(layer) || z.globalRegistry.get(layer)?.secretWhen !== undefined,
+);
+
+const bearsFile = bearing(layer => isMarked(layer, 'file'));
 
 /** Paths of the values that name files, or lists of them, by the marks in the schema. */
 export function filePaths(schemas: readonly Schema[], value: unknown, path: Path = []): Path[] {
   if (value === null || value === undefined) return [];
   if (schemas.some(schema => isMarked(schema, 'file'))) return [path];
-  if (typeof value !== 'object') return [];
+  if (typeof value !== 'object' || !schemas.some(bearsFile)) return [];
   const childAt = childrenOf(schemas, value);
   const steps = Array.isArray(value) ? [...value.keys()] : Object.keys(value);
   return steps.flatMap(step => filePaths(childAt(step), childOf(value, step), [...path, step]));

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import * as z from 'zod';
 import { authSchema } from '../auth/settings.ts';
 import { MAX_TOKEN_TTL_SECONDS } from '../auth/tokens/keys.ts';
@@ -176,6 +177,16 @@ const allowedHost = z
     'must be a host name such as headgate.example.com, or *.example.com for all names below, without scheme and port',
   );
 
+/** What it stands for is found out when the server listens; an address has no scheme, port or brackets. */
+const listenHost = z
+  .string()
+  .min(1)
+  .max(255)
+  .refine(
+    text => text === '' || isIP(text) !== 0 || (ALLOWED_HOST.test(text) && !text.startsWith('*')),
+    'must be an address such as 127.0.0.1 or ::, or a host name, without scheme and port',
+  );
+
 const instance = z.strictObject({
   name: z.string().min(1).max(255).default('headgate').describe('How this instance is called in events.'),
   externalUrl: httpUrl
@@ -194,7 +205,7 @@ const instance = z.strictObject({
 });
 
 const api = z.strictObject({
-  host: z.string().min(1).default('127.0.0.1').describe('Address to listen on. Needs a restart.'),
+  host: listenHost.default('127.0.0.1').describe('Address to listen on. Needs a restart.'),
   port: z
     .int()
     .min(0)
@@ -366,6 +377,12 @@ const retention = z.strictObject({
     .describe(
       'How long is kept what inputs and outputs did minute by minute: a week, and the day it is compared with.',
     ),
+  hours: age
+    .prefault('400d')
+    .describe(
+      'How long is kept what inputs and outputs did hour by hour: a year and a month, so that one season can be compared ' +
+        'with the last.',
+    ),
 });
 
 const history = z.strictObject({
@@ -376,7 +393,7 @@ const history = z.strictObject({
     .default(10_000)
     .describe(
       'With more inputs and outputs than this, nothing is recorded minute by minute; 0 for never. One takes about 200 KB ' +
-        'in 8 days.',
+        'in 8 days, and its hours at most 150 KB in 400 days.',
     ),
 });
 

@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { testClock } from '../../test/helpers/clock.ts';
 import { configFolder } from '../../test/helpers/config-folder.ts';
+import { checkThread } from '../../test/helpers/held-configuration.ts';
 import { openTestStorage } from '../../test/helpers/storage.ts';
 import { monotonicIds } from '../lib/ids.ts';
 import { type Logger, silentLogger } from '../lib/logger.ts';
 import type { Storage } from '../storage/storage.ts';
-import { createCheckThread } from './check-thread.ts';
 import { createConfigurationHolder } from './holder.ts';
 import { filesSource } from './source/files.ts';
 import { createVersionRecorder } from './versions.ts';
@@ -34,7 +34,7 @@ async function hold() {
   });
   const start = () => {
     const holder = createConfigurationHolder({
-      thread: createCheckThread(clock),
+      thread: checkThread(clock),
       source: filesSource({ folder, environment: {}, flags: {}, clock }),
       clock,
       logger: silentLogger,

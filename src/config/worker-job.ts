@@ -1,8 +1,9 @@
 import { basename } from 'node:path';
 import { AppError, type ErrorCode, type Problem } from '../lib/errors.ts';
-import type { ConfigEdit } from './change.ts';
+import type { CheckedTexts, ConfigEdit, NewSecret, SentTexts } from './change.ts';
 import { FILES, type FileName, type FileTexts, SETTINGS_FILE } from './configuration.ts';
 import { withoutByteOrderMark } from './file-text.ts';
+import { assemble } from './load.ts';
 import { isMap } from './plain.ts';
 import { type ConfigProblem, type Finding, firstProblems, formatPath } from './problems.ts';
 import {
@@ -13,6 +14,7 @@ import {
 } from './read/configuration.ts';
 import { childOf } from './schema-walk.ts';
 import { maskedTexts } from './secrets/mask.ts';
+import { applySecretRulesToTexts } from './secrets/texts.ts';
 import { type ChangeInput, changedTexts, FILE_OF } from './write/edit.ts';
 import { readYaml } from './yaml/parse.ts';
 import type { Path } from './yaml/places.ts';
@@ -23,9 +25,16 @@ export interface WorkerJob {
   /** Stored secrets by name; undefined where there is no store. */
   readonly secrets: ReadonlyMap<string, string> | undefined;
   /** Undefined to load the files as they are. */
-  readonly change: ChangeInput | undefined;
+  readonly change: JobChange | undefined;
   /** Set when only errors and warnings are wanted: names of the files that somebody asks about. */
   readonly checked?: readonly FileName[];
+}
+
+/** A change of the texts that are active now. */
+interface JobChange {
+  readonly edits: readonly ConfigEdit[];
+  readonly sent: SentTexts | undefined;
+  readonly now: FileTexts;
 }
 
 /** A configuration that was read and found sound. */
@@ -36,6 +45,8 @@ export interface CheckedJob extends Omit<ReadSound, 'values' | 'refusals'> {
   readonly masked: FileTexts;
   /** The files that a change makes read otherwise. */
   readonly changed: FileTexts;
+  /** Secrets that stood in texts that were sent in clear, to be stored. */
+  readonly secrets: readonly NewSecret[];
 }
 
 type ReadSound = Extract<ReadConfiguration, { readonly ok: true }>;
@@ -55,22 +66,38 @@ export type WorkerResult =
 export function performJob({ sources, secrets, change, checked }: WorkerJob): WorkerResult {
   const lookup: Sources = { ...sources, secretOf: secrets && (name => secrets.get(name)) };
   if (change === undefined) {
-    if (checked === undefined) return { kind: 'read', result: checkedJob(readConfiguration(lookup), {}) };
+    if (checked === undefined) return { kind: 'read', result: checkedJob(readConfiguration(lookup), {}, []) };
     // An operator's file may name what its settings refuse; a text of a workspace is refused with it.
     const refusing = sources.restrictions === undefined ? [] : checked;
     return { kind: 'read', result: findingsOf(readConfiguration({ ...lookup, refusing })) };
   }
   try {
     for (const { value } of change.edits) assertShort(value, []);
-    const changed = changedTexts(change);
-    const read = readConfiguration({ ...lookup, texts: { ...change.now, ...changed } });
-    refuseUnsound(read, change, changed);
-    return { kind: 'read', result: checkedJob(read, changed) };
+    const { texts, secrets: found } = ruledTexts(change, lookup);
+    const changed = changedTexts({ ...change, texts });
+    const secretOf = withSecrets(found, lookup.secretOf);
+    const read = readConfiguration({ ...lookup, secretOf, texts: { ...change.now, ...changed } });
+    refuseUnsound(read, { ...change, texts }, changed);
+    return { kind: 'read', result: checkedJob(read, changed, found) };
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     const { code, message, problems = [] } = error;
     return { kind: 'refused', code, message, problems };
   }
+}
+
+/** The texts that were sent as the rules of secrets leave them, which compare them with what is active. */
+function ruledTexts({ sent, now }: JobChange, sources: Sources): CheckedTexts {
+  if (sent === undefined) return { texts: {}, secrets: [] };
+  const active = readConfiguration({ ...sources, texts: now });
+  if (!active.ok) throw new AppError('invalid-request', 'The active configuration can no longer be read');
+  const { configuration } = assemble(active, active.values, { now: () => 0 });
+  return applySecretRulesToTexts(sent.texts, configuration, sent.mayRefer);
+}
+
+function withSecrets(found: readonly NewSecret[], secretOf: Sources['secretOf']): Sources['secretOf'] {
+  const added = new Map(found.map(({ name, value }) => [name, value]));
+  return secretOf && (name => added.get(name) ?? secretOf(name));
 }
 
 /** Characters of one text in an item: more than any setting is of use with, and than can be written into a file in time. */
@@ -105,11 +132,11 @@ const findingsOf = (read: ReadConfiguration): UnsoundJob => ({
 function checkedJob(
   { refusals: _, ...read }: ReadConfiguration,
   changed: FileTexts,
+  secrets: readonly NewSecret[],
 ): CheckedJob | UnsoundJob {
   if (!read.ok) return read;
-  const { data, values, texts } = read;
-  const masked = maskedTexts(texts, { ...data.raw, settings: values.rawSettings });
-  return { ...read, masked, changed };
+  const masked = maskedTexts(read.texts, read.data.raw);
+  return { ...read, masked, changed, secrets };
 }
 
 /** Throws `invalid-request` for a change that comes to errors: those within an item by their paths in it. */
@@ -124,7 +151,9 @@ function refuseUnsound(read: ReadConfiguration, change: ChangeInput, changed: Fi
     );
   };
   // Only warnings in what is stored, they are errors in a change, as the answer reaches its author at once.
-  const found = read.ok ? firstProblems('problems', read.refusals.filter(isSent), read.files) : read.problems;
+  const found = read.ok
+    ? firstProblems('problems', [...read.refusals].filter(isSent), read.files)
+    : read.problems;
   const problems = found.map(problem => asSent(problem, places));
   if (read.ok && problems.length === 0) return;
   const [first] = problems;

@@ -3,13 +3,18 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { testClock } from '../../test/helpers/clock.ts';
 import { configFolder } from '../../test/helpers/config-folder.ts';
+import { checkThread } from '../../test/helpers/held-configuration.ts';
+import { AppError } from '../lib/errors.ts';
 import { silentLogger } from '../lib/logger.ts';
-import { createCheckThread } from './check-thread.ts';
 import { createConfigurationHolder } from './holder.ts';
 import { type Loaded, type LoadResult, loadConfiguration } from './load.ts';
+import { findingList } from './problems.ts';
 import type { Sources } from './read/configuration.ts';
+import { checkedSettings, readSettings } from './read/settings.ts';
 import { filesSource } from './source/files.ts';
 import { loadWithWorker } from './worker.ts';
+import type { WorkerJob } from './worker-job.ts';
+import { readConfigDocument } from './yaml/document.ts';
 
 const SETTINGS = `instance: { name: one }
 pipelines: [{ id: a, engine: rsyslog, push: true, token: '\${secret:push}' }]
@@ -70,7 +75,7 @@ describe.each([
   it('is the one that is loaded at once', async () => {
     const sources = sourcesOf(count);
     const clock = testClock();
-    const apart = loaded(await loadWithWorker(sources, clock));
+    const apart = loaded(await loadWithWorker(sources, clock, checkThread(clock)));
     expect(dataOf(apart)).toEqual(dataOf(loaded(loadConfiguration(sources, clock))));
     expect(apart.configuration.warnings).toHaveLength(Math.min(2 * count, 201));
     expect(Object.isFrozen(apart.configuration.notifications[0]?.settings)).toBe(true);
@@ -80,9 +85,9 @@ describe.each([
     const { folder, ...rest } = sourcesOf(count);
     writeFileSync(join(folder, 'inputs.yml'), 'inputs: [{ id: a }]\noutputs: []\n');
     const sources = { ...rest, folder };
-    const found = await loadWithWorker(sources, testClock());
+    const found = await loadWithWorker(sources, testClock(), checkThread(testClock()));
     expect(found).toMatchObject({ ok: false });
-    expect({ ...found, refusals: [] }).toEqual(loadConfiguration(sources, testClock()));
+    expect({ ...found, refusals: findingList() }).toEqual(loadConfiguration(sources, testClock()));
   });
 
   it('can be changed, and refuses what is wrong by its path in the item', async () => {
@@ -90,7 +95,7 @@ describe.each([
     const source = filesSource({ ...sourcesOf(count), clock });
     const holder = createConfigurationHolder({
       source,
-      thread: createCheckThread(clock),
+      thread: checkThread(clock),
       clock,
       logger: silentLogger,
     });
@@ -106,4 +111,76 @@ describe.each([
     expect(targets.map(({ settings }) => settings.id)).toEqual(['hook', 'any', 'new']);
     expect(notifications).toHaveLength(count);
   });
+
+  it('takes its own texts back, secrets masked, and stores those that come in clear', async () => {
+    const clock = testClock();
+    const put: string[] = [];
+    const source = filesSource({ ...sourcesOf(count), clock });
+    const holder = createConfigurationHolder({
+      ...{ source, thread: checkThread(clock), clock, logger: silentLogger },
+      secrets: {
+        get: () => undefined,
+        put: async (name, value) => {
+          put.push(`${name} ${value}`);
+          return { name, createdAt: 0, updatedAt: 0, updatedBy: 'a' };
+        },
+        remove: async () => undefined,
+      },
+    });
+    onTestFinished(holder.stop);
+    holder.load();
+    const text = holder.texts()['notifications.yml'] ?? '';
+    const clear =
+      '\n  - { id: new, type: webhook, url: "http://h/", authType: token, token: in-clear-text }\n';
+    const texts = { 'notifications.yml': text.replace('\n  - { id: any', `${clear}  - { id: any`) };
+    const { targets, raw } = await holder.save({
+      author: 'a',
+      source: 'api',
+      sent: { texts, mayRefer: true },
+    });
+    expect(targets).toHaveLength(3);
+    expect(put).toEqual(['target_new_token in-clear-text']);
+    expect(raw.targets.get('hook')?.token).toBe('${secret:hook}');
+    expect(raw.targets.get('new')?.token).toBe('${secret:target_new_token}');
+  });
+});
+
+it('takes over pipelines that were checked one at a time, as they are read at once', () => {
+  const pipelines = Array.from({ length: 50 }, (_, index) => ({
+    ...{ id: `p${index}`, engine: 'custom', url: `http://h/${index}`, token: '${secret:push}' },
+    rules: [{ match: '^events$', id: 'queue', kind: 'input', metric: 'in_events' }],
+  }));
+  const document = readConfigDocument('', 'headgate.yml', JSON.stringify({ pipelines }));
+  const sources = { environment: {}, flags: {}, secretOf: (name: string) => stored.get(name) };
+  const work = checkedSettings(document, sources);
+  let pauses = 0;
+  let reading = work.next();
+  for (; reading.done !== true; reading = work.next()) pauses++;
+  expect(pauses).toBe(50);
+  expect(reading.value.settings).toEqual(readSettings(document, sources).settings);
+});
+
+it('applies the rules of secrets to many texts in the thread, and not here', async () => {
+  const clock = testClock();
+  const jobs: WorkerJob[] = [];
+  const holder = createConfigurationHolder({
+    source: filesSource({ ...sourcesOf(3), clock }),
+    ...{ clock, logger: silentLogger },
+    thread: {
+      run: async (_, job) => {
+        jobs.push(job);
+        throw new AppError('unavailable', 'the thread is busy');
+      },
+      hide: () => Promise.reject(new Error('nothing is hidden')),
+      load: () => Promise.reject(new Error('nothing is loaded')),
+      loadAtOnce: () => Promise.reject(new Error('nothing is loaded')),
+      stop: async () => {},
+    },
+  });
+  onTestFinished(holder.stop);
+  holder.load();
+  const texts = { 'notifications.yml': notifications(2500) };
+  const saving = holder.save({ author: 'a', source: 'api', sent: { texts, mayRefer: true } });
+  await expect(saving).rejects.toMatchObject({ code: 'unavailable' });
+  expect(jobs.map(({ change }) => change?.sent)).toEqual([{ texts, mayRefer: true }]);
 });

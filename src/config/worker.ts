@@ -1,19 +1,19 @@
 import { join } from 'node:path';
 import type { Clock } from '../lib/clock.ts';
 import { AppError } from '../lib/errors.ts';
-import type { NewSecret } from './change.ts';
-import { type CheckThread, runInThread } from './check-thread.ts';
-import { type CheckFindings, FILES, type FileName, type FileTexts } from './configuration.ts';
+import type { ConfigEdit, NewSecret, SentTexts } from './change.ts';
+import type { CheckThread } from './check-thread.ts';
+import { type CheckFindings, FILES, type FileName, type FileTexts, type HidingJob } from './configuration.ts';
 import { readFileText } from './file-text.ts';
 import { assemble, type Loaded, type LoadResult, valuesOf } from './load.ts';
 import type { Sources } from './read/configuration.ts';
+import { hideAddressesInTexts } from './secrets/addresses.ts';
 import { type CheckedJob, performJob, type WorkerJob, type WorkerResult } from './worker-job.ts';
-import type { ChangeInput } from './write/edit.ts';
 import { mayHoldAliases, mostValuesIn } from './yaml/structure.ts';
 
-/** More than this may hold a process up for longer than a request should wait. */
-const LARGE_CHARACTERS = 64 * 1024;
-const LARGE_VALUES = 500;
+/** More than this may hold a process up for longer than others should wait: `bench/config.ts` prints how long. */
+export const LARGE_CHARACTERS = 16 * 1024;
+export const LARGE_VALUES = 500;
 
 type Times = Pick<Clock, 'now' | 'monotonic'>;
 
@@ -24,12 +24,12 @@ type Times = Pick<Clock, 'now' | 'monotonic'>;
 export async function loadWithWorker(
   sources: Sources,
   clock: Times,
-  thread?: Pick<CheckThread, 'load'>,
+  thread: Pick<CheckThread, 'load' | 'loadAtOnce'>,
 ): Promise<LoadResult> {
   const texts = textsNow(sources);
   const done = await runJob(
     jobOf(sources, texts, secretsIn(sources, Object.values(texts)), undefined),
-    thread === undefined || sources.restrictions === undefined ? runInThread : thread.load,
+    sources.restrictions === undefined ? thread.loadAtOnce : thread.load,
   );
   if (done.kind === 'refused') throw new AppError(done.code, done.message);
   return done.result.ok ? loadedFrom(done.result, sources, clock) : done.result;
@@ -40,12 +40,16 @@ async function loadedFrom(checked: CheckedJob, sources: Sources, clock: Times): 
   return { ...assemble(checked, values, clock), masked };
 }
 
-/** A change with the secrets that it refers to and that are not stored yet. */
-export interface RequestedChange extends Omit<ChangeInput, 'now'> {
+/** A change with the secrets that its edits refer to and that are not stored yet. */
+export interface RequestedChange {
+  readonly edits: readonly ConfigEdit[];
+  readonly sent?: SentTexts;
   readonly secrets: readonly NewSecret[];
 }
 
 export interface PreparedChange {
+  /** Those of the edits, and those that stood in the texts in clear. */
+  readonly secrets: readonly NewSecret[];
   readonly loaded: Loaded;
   /** The files that read otherwise than now. */
   readonly changed: FileTexts;
@@ -53,10 +57,11 @@ export interface PreparedChange {
 
 /**
  * Works a change out on the active configuration and checks the whole of it; writes nothing. Throws `conflict` where only
- * a person can edit, `invalid-request` when the result has errors: those within an item by their paths in it.
+ * a person can edit, `invalid-request` when the result has errors: those within an item by their paths in it; for texts
+ * that were sent also as `applySecretRulesToTexts` does.
  */
 export async function prepareWithWorker(
-  { secrets: added, ...change }: RequestedChange,
+  { edits, sent, secrets: added }: RequestedChange,
   { texts: now }: Loaded,
   stored: Sources,
   { clock, thread }: { readonly clock: Times; readonly thread: CheckThread },
@@ -64,14 +69,16 @@ export async function prepareWithWorker(
   const overlay = new Map(added.map(({ name, value }) => [name, value]));
   const secretOf = (name: string): string | undefined => overlay.get(name) ?? stored.secretOf?.(name);
   const sources = { ...stored, secretOf };
-  const values = JSON.stringify(change.edits.map(({ value }) => value));
-  const secrets = secretsIn(sources, [...Object.values(now), ...Object.values(change.texts), values]);
-  const done = await runJob(jobOf(sources, {}, secrets, { ...change, now }), job =>
+  const values = JSON.stringify(edits.map(({ value }) => value));
+  const secrets = secretsIn(sources, [...Object.values(now), ...Object.values(sent?.texts ?? {}), values]);
+  const done = await runJob(jobOf(sources, {}, secrets, { edits, sent, now }), job =>
     thread.run(`change of ${sources.folder}`, job),
   );
   if (done.kind === 'refused') throw new AppError(done.code, done.message, { problems: done.problems });
   if (!done.result.ok) throw new Error('a change that was found sound has errors');
-  return { loaded: await loadedFrom(done.result, sources, clock), changed: done.result.changed };
+  const { changed, secrets: found } = done.result;
+  for (const { name, value } of found) overlay.set(name, value);
+  return { loaded: await loadedFrom(done.result, sources, clock), changed, secrets: [...added, ...found] };
 }
 
 /**
@@ -93,6 +100,16 @@ export async function checkTexts(
   if (done.kind === 'refused' || done.result.ok) throw new Error('a check is no change');
   const { problems, warnings } = done.result;
   return { ok: problems.length === 0, errors: problems, warnings };
+}
+
+/** Hides addresses in texts. Rejects as `CheckThread.hide` does. */
+export function hideAddressesWithWorker(
+  { folder }: Pick<Sources, 'folder'>,
+  job: HidingJob,
+  thread: Pick<CheckThread, 'hide'>,
+): Promise<FileTexts[]> {
+  const texts = job.texts.flatMap(one => job.files.flatMap(name => one[name] ?? []));
+  return areLarge(texts) ? thread.hide(`view of ${folder}`, job) : Promise.resolve(hideAddressesInTexts(job));
 }
 
 function textsNow({ folder, restrictions, texts: given = {} }: Sources): FileTexts {
@@ -134,8 +151,11 @@ function runJob(job: WorkerJob, runLarge: (job: WorkerJob) => Promise<WorkerResu
 }
 
 function isLarge({ sources, change }: WorkerJob): boolean {
-  const texts = Object.values({ ...sources.texts, ...change?.now, ...change?.texts });
-  const all = change === undefined ? texts : [...texts, JSON.stringify(change.edits)];
+  const texts = Object.values({ ...sources.texts, ...change?.now, ...change?.sent?.texts });
+  return areLarge(change === undefined ? texts : [...texts, JSON.stringify(change.edits)]);
+}
+
+function areLarge(all: readonly string[]): boolean {
   const sum = (countOf: (text: string) => number): number =>
     all.reduce((total, text) => total + countOf(text), 0);
   // Characters first: values are only counted in what is short.

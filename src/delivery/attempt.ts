@@ -1,7 +1,7 @@
 import type { HeadgateEvent } from '../events/event.ts';
 import type { ExpressionWarnings } from '../expressions/warnings.ts';
 import { clampRetryAfterMs } from '../lib/backoff.ts';
-import type { Clock } from '../lib/clock.ts';
+import type { Cancel, Clock } from '../lib/clock.ts';
 import type { Dial } from '../lib/dial.ts';
 import { reasonOf } from '../lib/errors.ts';
 import type { HttpClient } from '../lib/http/client.ts';
@@ -14,8 +14,12 @@ import type { FailedRequest } from '../targets/http-target.ts';
 import type { Outcome } from '../targets/outcome.ts';
 import { hiddenTextsOf, type Sender, type Target } from '../targets/target.ts';
 
-/** A target that has not answered by then has failed. Targets' own limits are shorter. */
-const ATTEMPT_TIMEOUT_MS = 60_000;
+/** Targets' own limits are shorter than those of an attempt, so that a slow receiver is told from a target that hangs. */
+const BESIDE_PATIENCE_MS = 10_000;
+const SHORTEST_TIMEOUT_MS = 60_000;
+
+const timeoutMsOf = ({ patienceMs = 0 }: Target): number =>
+  Math.max(SHORTEST_TIMEOUT_MS, patienceMs + BESIDE_PATIENCE_MS);
 
 export interface DeliveryContext {
   readonly workspace: string;
@@ -40,6 +44,8 @@ export interface DeliveryContext {
   readonly signal: AbortSignal;
   /** False while another process may be the leader. Left out, always true. */
   readonly maySend?: () => boolean;
+  /** As `Sending.until` says. Left out, any time. */
+  readonly sendsUntil?: () => number;
 }
 
 interface DeliverySettings {
@@ -72,7 +78,14 @@ export interface AttemptResult {
   readonly durationMs: number;
   /** How long nothing may be sent to the target. */
   readonly pauseMs: number;
+  /** The first expression of the target that failed. */
+  readonly warning: string | undefined;
+  /** It was under way when the process had to end: the target may have got it, and its silence says nothing of it. */
+  readonly isCut?: boolean;
 }
+
+/** How long a target may take to end after it was aborted. */
+export const ABORT_MS = 500;
 
 /** For a receiver that asks to slow down and does not say for how long. */
 const DEFAULT_PAUSE_MS = 60_000;
@@ -92,32 +105,40 @@ export type SendDependencies = Pick<
   | 'maySend'
 >;
 
-/** Sends once. `stopped` when the process ends meanwhile: nothing is recorded, and it is sent again later. */
+/**
+ * Sends once. `stopped` when the process ends before anything was written: nothing is recorded, and it is sent again
+ * later.
+ */
 export async function attempt(
   request: SendRequest,
   target: Target,
   options: SendDependencies,
 ): Promise<AttemptResult | 'stopped'> {
-  const { clock } = options;
+  const { clock, signal } = options;
+  if (isStopped(options)) return 'stopped';
   const startedAt = clock.now();
   const started = clock.monotonic();
-  const outcome = withoutSecrets(await sendWithTimeout(request, target, options), target);
-  if (isStopped(options) && outcome.kind !== 'sent') return 'stopped';
+  let warning: string | undefined;
+  const noteWarning = (reason: string): void => {
+    warning ??= reason;
+  };
+  const sent = await sendWithTimeout(request, target, { ...options, noteWarning });
+  const outcome = withoutSecrets(sent, target);
+  const isCut = signal.aborted && outcome.kind === 'unknown';
+  if (isStopped(options) && outcome.kind !== 'sent' && !isCut) return 'stopped';
   const durationMs = clock.monotonic() - started;
-  return { outcome, startedAt, started, durationMs, pauseMs: pauseMsOf(outcome) };
+  const result = { outcome, startedAt, started, durationMs, pauseMs: pauseMsOf(outcome), warning };
+  return isCut ? { ...result, outcome: CUT, isCut } : result;
 }
 
 /** The one way that what a receiver or a connection said comes back: nothing that is hidden of the target is in it. */
 function withoutSecrets(outcome: Outcome, target: Target): Outcome {
-  if (outcome.kind === 'sent' && outcome.except === undefined) return outcome;
+  if (outcome.kind === 'sent' && outcome.except === undefined && outcome.answer === undefined) return outcome;
   const hidden = hiddenTextsOf(target);
-  if (outcome.kind === 'sent') return { ...outcome, except: maskSecrets(outcome.except ?? '', hidden) };
-  const { reason, answer } = outcome;
-  return {
-    ...outcome,
-    reason: maskSecrets(reason, hidden),
-    ...(answer !== undefined && { answer: maskSecrets(answer, hidden) }),
-  };
+  const masked = outcome.answer === undefined ? {} : { answer: maskSecrets(outcome.answer, hidden) };
+  if (outcome.kind !== 'sent') return { ...outcome, ...masked, reason: maskSecrets(outcome.reason, hidden) };
+  const { except } = outcome;
+  return { ...outcome, ...masked, ...(except !== undefined && { except: maskSecrets(except, hidden) }) };
 }
 
 function pauseMsOf(outcome: Outcome): number {
@@ -129,20 +150,32 @@ function pauseMsOf(outcome: Outcome): number {
 const isStopped = ({ signal, maySend = () => true }: SendDependencies): boolean =>
   signal.aborted || !maySend();
 
-const TIMED_OUT: Outcome = { kind: 'retry', reason: `no end within ${ATTEMPT_TIMEOUT_MS / 1000} s` };
+/** A target that keeps no limit of its own says nothing about where it hangs. */
+const timedOut = (ms: number): Outcome => ({ kind: 'unknown', reason: `no end within ${ms / 1000} s` });
 
-/** A target that takes too long is not waited for any more; it is aborted only when the process ends. */
-function sendWithTimeout(request: SendRequest, target: Target, options: SendDependencies): Promise<Outcome> {
-  if (isStopped(options)) return Promise.resolve(TIMED_OUT);
+const CUT: Outcome = { kind: 'unknown', reason: 'the process was stopped before an answer came' };
+
+interface AttemptOptions extends SendDependencies {
+  readonly noteWarning: (reason: string) => void;
+}
+
+/** A target that takes too long is not waited for any more; it is aborted only when the process ends, and then answers. */
+function sendWithTimeout(request: SendRequest, target: Target, options: AttemptOptions): Promise<Outcome> {
+  const limitMs = timeoutMsOf(target);
   return new Promise(resolve => {
     const end = (outcome: Outcome): void => {
       cancel();
+      cancelGrace();
       removeListener();
       resolve(outcome);
     };
-    const timeOut = (): void => end(TIMED_OUT);
-    const cancel = options.clock.after(ATTEMPT_TIMEOUT_MS, timeOut);
-    const removeListener = onAbort(options.signal, timeOut);
+    const timeOut = (): void => end(timedOut(limitMs));
+    const cancel = options.clock.after(limitMs, timeOut);
+    let cancelGrace: Cancel = () => {};
+    // It is the target that knows whether anything was written.
+    const removeListener = onAbort(options.signal, () => {
+      cancelGrace = options.clock.after(ABORT_MS, timeOut);
+    });
     void callTarget(request, target, options).then(end);
   });
 }
@@ -150,12 +183,14 @@ function sendWithTimeout(request: SendRequest, target: Target, options: SendDepe
 async function callTarget(
   { id, events, rest }: SendRequest,
   target: Target,
-  options: SendDependencies,
+  options: AttemptOptions,
 ): Promise<Outcome> {
   const { http, dial, sender, secretOf, clock, signal, logFolder, knownFields } = options;
   const masked = (text: string): string => maskSecrets(text, hiddenTextsOf(target));
-  const warn = (reason: string): void =>
+  function warn(reason: string): void {
+    options.noteWarning(masked(reason));
     options.expressionWarnings.warn({ target: target.settings.id }, masked(reason), { deliveryId: id });
+  }
   const logFailedRequest = ({ reason, payload, ...headers }: FailedRequest): void =>
     options.logger.warn(
       {

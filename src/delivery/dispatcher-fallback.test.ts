@@ -72,10 +72,10 @@ it('sends the end to the fallback of a target that was removed', async () => {
 
 const byInput = (): Target =>
   world.target('router', () => REFUSED, 1, {
-    routes: ({ cribl_notification: name, status }) => [
-      ...(status === 'OK' ? ['none'] : ['a']),
-      ...(name === undefined ? ['c'] : ['b', 'hook']),
-    ],
+    routes: ({ cribl_notification: name, status }) =>
+      [...(status === 'OK' ? ['none'] : ['a']), ...(name === undefined ? ['c'] : ['b', 'hook'])].map(
+        (output, at) => ({ output, place: `routes[${at}]` }),
+      ),
   });
 
 it('fails an alarm that was given up over to where the router leads that is its fallback, and the end to the same', async () => {

@@ -121,7 +121,7 @@ it('waits until there are tokens for the whole of a batch, and sends them under 
   expect(world.received).toHaveLength(2);
   await world.clock.advance(MINUTE - 11_000);
   await received(3);
-  await until(() => world.dispatcher.waitReason('hook') !== undefined);
+  await until(() => world.dispatcher.hold('hook')?.kind === 'over-quota');
   await world.clock.advance(1000);
   await received(4);
   expect(world.received.map(({ target, events }) => [target, events.length])).toEqual([
@@ -147,22 +147,25 @@ it('counts nothing that is not sent after all', async () => {
   await world.settled(await world.commit(closing(alarm)), 'skipped');
   await open('two', 'three');
   await received(2);
-  await until(() => world.dispatcher.waitReason('hook') !== undefined);
+  await until(() => world.dispatcher.hold('hook')?.kind === 'over-quota');
 });
 
 it('names a target that waits for it, no other, and no longer than it waits', async () => {
   await start(1, noting('hook'), noting('idle'));
   await open('one', 'two');
   await received(1);
-  await until(() => world.dispatcher.waitReason('hook') !== undefined);
-  expect(world.dispatcher.waitReason('hook')).toContain(
-    '1 deliveries that it may begin in a minute (hosted.quotas.deliveriesPerMinute)',
-  );
-  expect(world.dispatcher.waitReason('idle')).toBeUndefined();
+  await until(() => world.dispatcher.hold('hook')?.kind === 'over-quota');
+  expect(world.dispatcher.hold('hook')).toMatchObject({
+    notice: expect.stringContaining(
+      '1 deliveries that it may begin in a minute (hosted.quotas.deliveriesPerMinute)',
+    ),
+    until: world.clock.now() + MINUTE,
+  });
+  expect(world.dispatcher.hold('idle')).toBeUndefined();
   expect(world.logged).toEqual(['deliveries of the workspace wait']);
   await world.clock.advance(MINUTE);
   await received(2);
-  expect(world.dispatcher.waitReason('hook')).toBeUndefined();
+  expect(world.dispatcher.hold('hook')).toBeUndefined();
 });
 
 it('takes a worker that waits for its quota for none that hangs', async () => {

@@ -92,6 +92,25 @@ it('skips what srcExpression of a webhook drops, beside what is sent together wi
   expect(texts.toSorted()).toEqual(['Source a had no data for 60s', 'Source c had no data for 60s']);
 });
 
+it('divides what would travel together by where it goes, and loses nothing of it', async () => {
+  const batching = { maxEvents: 10, maxBytes: 10_000, lingerMs: 60_000 };
+  let release = (): void => {};
+  const released = new Promise<void>(resolve => {
+    release = resolve;
+  });
+  const hook = world.target('hook', () => released.then(() => SENT), 1, { batching });
+  world.dispatcher.configure([{ ...hook, requestKey: event => event._raw.slice(0, 'Source x'.length) }]);
+  const made = [];
+  for (const subject of ['z', 'a1', 'b1', 'a2', 'b2', 'c1'])
+    made.push(await world.commit(opening({ subject })));
+  release();
+  for (const one of made) await world.settled(one, 'sent');
+  const requests = world.received.map(({ events }) =>
+    events.map(event => event._raw.slice(7, 9).trim()).sort(),
+  );
+  expect(requests.map(subjects => subjects.join(' ')).toSorted()).toEqual(['a1 a2', 'b1 b2', 'c1', 'z']);
+});
+
 it('gives the target after a restart what the attempt before has left to do, until it is sent', async () => {
   const rests: (string | undefined)[] = [];
   const mail: Target = {
@@ -395,12 +414,18 @@ it('sends nothing more once the time for its end is over', async () => {
 });
 
 it('ends although a target does not heed its signal', async () => {
-  world.dispatcher.configure([{ ...world.target('hook', () => SENT), send: () => new Promise(() => {}) }]);
+  let isBegun = false;
+  const send = (): Promise<Outcome> => {
+    isBegun = true;
+    return new Promise(() => {});
+  };
+  world.dispatcher.configure([{ ...world.target('hook', () => SENT), send }]);
   const made = await world.commit(opening());
+  await until(() => isBegun, 'the attempt');
   const stopping = world.dispatcher.stop();
   await world.clock.advance(10_000);
   await stopping;
-  expect(await world.stored(made)).toMatchObject({ state: 'waiting', attempts: 0 });
+  expect(await world.stored(made)).toMatchObject({ state: 'waiting', unknown_attempts: 1 });
 });
 
 it('lets no delivery near its end hold the whole target for its own long wait', async () => {
@@ -467,4 +492,52 @@ it('calls a worker overdue whose deliveries are due and do not move, and none th
   expect(world.dispatcher.mostOverdue()).toEqual({ target: 'stuck', overdueMs: 4000 });
   answer(SENT);
   await until(() => world.dispatcher.mostOverdue() === undefined);
+});
+
+it('keeps of an attempt that a stop cuts off that it may have arrived, and sends it at once after the next start', async () => {
+  let answer: Outcome | undefined;
+  const cut: Outcome = { kind: 'unknown', reason: 'the request was given up' };
+  const cutOff = (): Target => {
+    const target = world.target('hook', () => answer);
+    return {
+      ...target,
+      send: async (events, context) => {
+        const outcome = await target.send(events, context);
+        return context.signal.aborted ? cut : outcome;
+      },
+    };
+  };
+  world.dispatcher.configure([cutOff()]);
+  const made = await world.commit(opening());
+  await until(() => world.received.length === 1);
+  const stopping = world.restart();
+  await world.clock.advance(10_000);
+  await stopping;
+  const reason = 'the process was stopped before an answer came; it may not have reached the receiver';
+  expect(await world.stored(made)).toMatchObject({
+    ...{ state: 'waiting', attempts: 1, unknown_attempts: 1, retried_from: 1, last_error: reason },
+  });
+  expect(world.healthChanges).toEqual([]);
+  answer = REFUSED;
+  world.dispatcher.configure([cutOff()]);
+  await world.settled(made, 'unknown');
+  const end = await world.commit(closing(made));
+  await until(() => world.received.length === 3);
+  expect(world.ordered()).toEqual(['hook ALARM', 'hook ALARM', 'hook OK']);
+  await world.settled(end, 'refused');
+});
+
+it('makes due on disk what it sends before its time, so that nobody takes it for waiting after a kill', async () => {
+  const answers: (Outcome | undefined)[] = [RETRY, SENT, undefined];
+  world.controls.sendsUntil = world.clock.now();
+  world.dispatcher.configure([world.target('hook', () => answers.shift())]);
+  const made = await world.commit(opening({ subject: 'waits' }));
+  await until(async () => (await world.stored(made)).attempts === 1);
+  expect((await world.stored(made)).next_at).toBeGreaterThan(world.clock.now());
+  await world.settled(await world.commit(opening({ subject: 'arrives' })), 'sent');
+  await until(() => world.received.length === 3);
+  expect(await world.stored(made)).toMatchObject({ state: 'waiting', attempts: 1, next_at: null });
+  const stopping = world.dispatcher.stop();
+  await world.clock.advance(10_000);
+  await stopping;
 });

@@ -1,21 +1,28 @@
 import { setMaxListeners } from 'node:events';
 import type { HeadgateEvent } from '../events/event.ts';
 import { createExpressionWarnings, type ExpressionWarnings } from '../expressions/warnings.ts';
+import type { Clock } from '../lib/clock.ts';
+import { createCountedLog } from '../lib/counted-log.ts';
+import type { Logger } from '../lib/logger.ts';
+import { createRepeat, type Repeat } from '../lib/repeat.ts';
+import type { Storage } from '../storage/storage.ts';
 import type { DeliveryRow } from '../storage/stores/deliveries.ts';
 import { resolveRoutes, type Target } from '../targets/target.ts';
-import type { DeliveryContext } from './attempt.ts';
+import { ABORT_MS, type DeliveryContext } from './attempt.ts';
 import type { FailingState } from './health.ts';
-import { createDeliveryLimits, type DeliveryLimits } from './limits/limits.ts';
+import { createDeliveryLimits, type DeliveryLimits, type QueueHold } from './limits/limits.ts';
 import type { ResultBus } from './results.ts';
-import { beforeId, createDeliveryWorker, type DeliveryWorker } from './worker.ts';
+import { beforeId, createDeliveryWorker, type DeliveryWorker, type DeliveryWorkerOptions } from './worker.ts';
 
-/** How long a graceful stop waits for attempts in flight; the rest stays in the store. */
+/** How long a graceful stop takes while attempts are in flight; the rest stays in the store. */
 const GRACE_MS = 10_000;
 
 export interface DispatcherOptions extends Omit<DeliveryContext, 'expressionWarnings' | 'signal'> {
   /** Called for each expression that failed. */
   readonly expressionFailed?: () => void;
   readonly results: ResultBus;
+  /** As `DeliveryWorkerOptions` says; without it, alarms of removed targets are given up. */
+  readonly replacements?: DeliveryWorkerOptions['replacements'];
   /** By id, the last state that was notified of targets that were failing when the process before stopped. */
   readonly failing: ReadonlyMap<string, FailingState>;
   /** By id, until when (epoch ms) targets had asked the process before for a pause. */
@@ -36,13 +43,17 @@ export interface Outbox {
 export interface Dispatcher extends Outbox {
   /**
    * Starts workers for new targets, gives changed ones their new settings, and stops those of other targets. Removed
-   * targets are those whose last settings are known: they are sent the resolutions of their alarms, the rest waits.
+   * targets are those whose last settings are known: they are sent the resolutions of their alarms, the rest goes to others.
    */
   configure(targets: readonly Target[], removed?: readonly Target[]): void;
   /** Deliveries of these targets were requeued in the store. */
   reload(targets: Iterable<string>): void;
-  /** Why what is due for a target has to wait; undefined when it has not. */
-  waitReason(target: string): string | undefined;
+  /** The expression of a target that failed in its last attempt; undefined when none did. */
+  warningOf(target: string): string | undefined;
+  /** What keeps a delivery in the queue of its target, or without one whatever is due for the target, from being sent. */
+  hold(target: string, row?: DeliveryRow): QueueHold | undefined;
+  /** The target is known to be well, by a test for instance. */
+  markWell(target: string): void;
   /** The worker that is longest overdue, as `DeliveryWorker.overdueMs` says; undefined when none is. */
   mostOverdue(): { readonly target: string; readonly overdueMs: number } | undefined;
   /** Without `isGraceful` what is in flight is aborted at once: another process may be sending it already. */
@@ -104,8 +115,16 @@ class TargetDispatcher implements Dispatcher {
     for (const id of targets) this.#workers.get(id)?.reload();
   }
 
-  waitReason(target: string): string | undefined {
-    return this.#workers.get(target)?.isWaitingForQuota() ? this.#limits.quotaNotice : undefined;
+  warningOf(target: string): string | undefined {
+    return this.#workers.get(target)?.warning();
+  }
+
+  hold(target: string, row?: DeliveryRow): QueueHold | undefined {
+    return this.#workers.get(target)?.hold(row);
+  }
+
+  markWell(target: string): void {
+    this.#workers.get(target)?.markWell();
   }
 
   mostOverdue(): { readonly target: string; readonly overdueMs: number } | undefined {
@@ -117,7 +136,7 @@ class TargetDispatcher implements Dispatcher {
   async stop(isGraceful = true): Promise<void> {
     if (!isGraceful) this.#abort.abort();
     for (const [id, worker] of this.#workers) this.#stopWorker(id, worker);
-    const cancel = this.#options.clock.after(GRACE_MS, () => this.#abort.abort());
+    const cancel = this.#options.clock.after(GRACE_MS - ABORT_MS, () => this.#abort.abort());
     await Promise.all(this.#stopping.values());
     cancel();
   }
@@ -130,6 +149,7 @@ class TargetDispatcher implements Dispatcher {
   /** The worker of a target that comes back waits for the one before, so that no delivery is sent by both. */
   #startWorker(id: string, target: Target): DeliveryWorker {
     const worker = createDeliveryWorker({
+      replacements: async () => [],
       ...this.#options,
       signal: this.#abort.signal,
       expressionWarnings: this.#expressionWarnings,
@@ -161,5 +181,85 @@ class TargetDispatcher implements Dispatcher {
       : resolveRoutes([fallback], event, this.#configured, this.#expressionWarnings).filter(
           id => id !== settings.id,
         );
+  }
+}
+
+/** How far ahead of its clock a process says what it may send. */
+const AHEAD_MS = 150_000;
+const EXTEND_MS = 60_000;
+
+interface SendingOptions {
+  readonly workspace: string;
+  readonly storage: Pick<Storage, 'transaction'>;
+  readonly results: Pick<ResultBus, 'subscribe'>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/**
+ * The mark on disk of a process that sends, so that the next one knows what may have been under way when this one ended
+ * without a stop. Costs one small write a minute, and none for an attempt: whatever is due by `until` may be sent.
+ */
+export class Sending {
+  readonly #options: SendingOptions;
+  readonly #extension: Repeat;
+  #until: number | undefined;
+  /** True while each outcome is on disk. */
+  #isComplete = true;
+
+  constructor(options: SendingOptions) {
+    this.#options = options;
+    const faults = createCountedLog(options.logger, {
+      fields: {},
+      message: 'what may be sent cannot be noted',
+      over: 'what may be sent is noted again',
+    });
+    this.#extension = createRepeat({
+      clock: options.clock,
+      interval: EXTEND_MS,
+      work: () => this.#extend(),
+      faults,
+    });
+    options.results.subscribe(({ kind }) => {
+      if (kind === 'unrecorded') this.#isComplete = false;
+    });
+  }
+
+  /** What is planned for later (epoch ms) must be made due on disk before it is sent. */
+  until(): number {
+    return this.#until ?? Number.NEGATIVE_INFINITY;
+  }
+
+  /** Before anything is sent. Rejects when the store refuses. */
+  async start(): Promise<void> {
+    const { logger, storage, workspace } = this.#options;
+    const until = this.#ahead();
+    const cut = await storage.transaction(tx => tx.in(workspace).beginSending(until));
+    this.#until = until;
+    this.#extension.start();
+    if (cut > 0)
+      logger.warn(
+        { deliveries: cut },
+        'the process before ended without a stop: deliveries that were due may have arrived',
+      );
+  }
+
+  /** Once nothing is sent any more. When an outcome is not on disk, the mark stays for the next process. */
+  async stop(): Promise<void> {
+    const { storage, workspace } = this.#options;
+    await this.#extension.stop();
+    if (this.#until === undefined || !this.#isComplete) return;
+    await storage.transaction(tx => tx.in(workspace).endSending());
+  }
+
+  async #extend(): Promise<void> {
+    const { storage, workspace } = this.#options;
+    const until = Math.max(this.until(), this.#ahead());
+    await storage.transaction(tx => tx.in(workspace).extendSending(until));
+    this.#until = until;
+  }
+
+  #ahead(): number {
+    return this.#options.clock.now() + AHEAD_MS;
   }
 }

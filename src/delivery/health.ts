@@ -19,6 +19,8 @@ export type FailingState = Exclude<TargetHealthChange['state'], 'recovered'>;
 
 export interface HealthTracker {
   readonly isFailing: boolean;
+  /** It is known to be well; answers the change that this makes, if any. */
+  recover(): TargetHealthChange | undefined;
   /** Takes the outcome of an attempt; answers the change that it makes, if any. */
   record(outcome: Outcome, operation: SettleOperation): TargetHealthChange | undefined;
 }
@@ -57,13 +59,14 @@ export function createHealthTracker(
     get isFailing() {
       return isFailing;
     },
-    record(outcome, { state }) {
+    recover,
+    record(outcome, { state, lastError }) {
       if (outcome.kind === 'sent') return recover();
-      const isLost = state === 'exhausted';
+      const isLost = state === 'exhausted' || (state === 'unknown' && outcome.kind !== 'refused');
       if (!isLost && outcome.kind === 'retry' && outcome.pauseTarget === true) return undefined;
       if (failures === 0) failedSince = clock.monotonic();
       failures += 1;
-      const { reason } = outcome;
+      const reason = outcome.kind === 'unknown' ? (lastError ?? outcome.reason) : outcome.reason;
       if (isLost && !isLossNotified) {
         isFailing = true;
         isLossNotified = true;

@@ -3,6 +3,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { CountedLog } from '../lib/counted-log.ts';
 import { createHeap } from '../lib/heap.ts';
 import type { DeliveryRow } from '../storage/stores/deliveries.ts';
+import type { FailedBatch } from './split.ts';
 
 /** Wait before another attempt at what the store refused, or at what could not be brought together. */
 export const STORE_RETRY_MS = 1000;
@@ -15,7 +16,11 @@ export interface QueuedDelivery {
   /** When it may be tried, on the monotonic clock: a step of the wall clock neither hurries nor holds it. */
   readonly due: number;
   /** The receiver refused it together with others. */
-  readonly isAlone?: boolean;
+  readonly isAlone?: boolean | undefined;
+  /** The batch it was sent in failed as a whole. */
+  readonly failedBatch?: FailedBatch | undefined;
+  /** It was tried before its time because another one arrived: it is not hurried once more. */
+  readonly isHurried?: boolean | undefined;
   /** How many are sent together with it, itself among them, when the quota had no room for all of them. */
   readonly batchSize?: number;
 }
@@ -62,6 +67,14 @@ export interface DeliveryQueue {
   release(taken: QueuedDelivery, retry?: QueuedDelivery): void;
   /** Drops all of the key of a head that was taken. */
   forget(taken: QueuedDelivery): void;
+  /** The delivery that is sent before this one, or is in flight, of the same key; undefined when this one is first. */
+  before(row: DeliveryRow): QueuedDelivery | undefined;
+  /** True while anything of the same key waits or is in flight. */
+  hasKey(row: DeliveryRow): boolean;
+  /** True while it is in flight. */
+  isInFlight(row: DeliveryRow): boolean;
+  /** Makes heads that failed and wait for their next attempt due at `now`, each once. */
+  hurry(now: number): void;
   /** The idle head that is next; undefined when there is none. */
   next(): QueuedDelivery | undefined;
   /** When the next idle head is due; undefined when there is none. */
@@ -157,6 +170,30 @@ class MemoryQueue implements DeliveryQueue {
     this.#keyQueues.delete(keyQueue.key);
     this.#busy -= 1;
     this.#size -= keyQueue.entries.length + 1;
+  }
+
+  before(row: DeliveryRow): QueuedDelivery | undefined {
+    const keyQueue = this.#keyQueues.get(orderingKey(row));
+    const first = keyQueue?.inFlight ?? keyQueue?.entries[0];
+    return first === undefined || first.row.id >= row.id ? undefined : first;
+  }
+
+  hasKey(row: DeliveryRow): boolean {
+    return this.#keyQueues.has(orderingKey(row));
+  }
+
+  isInFlight(row: DeliveryRow): boolean {
+    return this.#keyQueues.get(orderingKey(row))?.inFlight?.row.id === row.id;
+  }
+
+  hurry(now: number): void {
+    for (const keyQueue of this.#keyQueues.values()) {
+      const [head] = keyQueue.entries;
+      if (head === undefined || keyQueue.inFlight !== undefined) continue;
+      if (head.due <= now || head.isHurried === true || head.row.attempts === 0) continue;
+      keyQueue.entries[0] = { ...head, due: now, isHurried: true };
+      this.#pushHead(keyQueue);
+    }
   }
 
   next(): QueuedDelivery | undefined {

@@ -1,7 +1,10 @@
 import { gunzipSync } from 'node:zlib';
+import type { HeadgateEvent } from '../events/event.ts';
+import { toOutgoing, withAttachedFields } from '../events/outgoing.ts';
 import type { HttpAnswer, HttpClient, HttpRequest } from '../lib/http/client.ts';
 import { MASK, maskSecrets, SecretUrl } from '../lib/secret.ts';
 import { truncateToBytes } from '../lib/text.ts';
+import { hiddenTextsOf, type MessagePreview, type PreviewContext, type Target } from '../targets/target.ts';
 
 /** A request as it may be shown. */
 export interface RecordedRequest {
@@ -15,6 +18,61 @@ export interface RecordedAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
+}
+
+/** A message that nobody has sent, as it may be shown. */
+export type ShownMessage =
+  | { readonly kind: 'request'; readonly request: RecordedRequest }
+  | Exclude<MessagePreview, { readonly kind: 'request' }>;
+
+interface PreviewOptions extends Pick<PreviewContext, 'clock' | 'deliveryId' | 'sender' | 'knownFields'> {
+  /** The value of `cribl_host`. */
+  readonly instanceName: string;
+}
+
+/** The message that a target would send of an event, by the code that sends it, without its secrets; nothing is sent. */
+export async function previewMessage(
+  target: Target,
+  event: HeadgateEvent,
+  { instanceName, ...context }: PreviewOptions,
+): Promise<{ readonly message: ShownMessage; readonly warning: string | undefined }> {
+  const { systemFields } = target.settings;
+  const outgoing = toOutgoing(event, systemFields, instanceName);
+  const skipped = target.skipReason?.(outgoing);
+  if (skipped !== undefined) return { message: { kind: 'nothing', reason: skipped }, warning: undefined };
+  let warning: string | undefined;
+  const hidden = hiddenTextsOf(target);
+  const preview = await target.preview?.([outgoing], {
+    ...context,
+    whole: withAttachedFields(event, systemFields, instanceName),
+    warn: reason => {
+      warning ??= maskSecrets(reason, hidden);
+    },
+  });
+  return {
+    message: preview === undefined ? { kind: 'nothing', reason: NO_MESSAGE } : toShown(preview, hidden),
+    warning,
+  };
+}
+
+const NO_MESSAGE = 'its message is not known';
+
+function toShown(preview: MessagePreview, hidden: readonly string[]): ShownMessage {
+  const shown = (text: string): string => truncateToBytes(maskSecrets(text, hidden), MAX_REQUEST_BYTES);
+  switch (preview.kind) {
+    case 'request': {
+      const { request, hidden: derived = [] } = preview;
+      return { kind: 'request', request: toRecordedRequest(request, [...hidden, ...derived]) };
+    }
+    case 'mail': {
+      const { subject, text, html } = preview;
+      return { ...preview, subject: shown(subject), text: shown(text), html: shown(html) };
+    }
+    case 'text':
+      return { ...preview, text: shown(preview.text) };
+    case 'nothing':
+      return { kind: 'nothing', reason: shown(preview.reason) };
+  }
 }
 
 /** Headers that are never secret; of others only the names are shown. */
@@ -47,9 +105,11 @@ export function recordHttp(http: HttpClient, hidden: readonly string[]) {
   return { http: client, last: () => ({ request, answer }) };
 }
 
-function toRecordedRequest(sent: HttpRequest, hidden: readonly string[]): RecordedRequest {
+type Recordable = Pick<HttpRequest, 'url' | 'headers' | 'body'> & Partial<Pick<HttpRequest, 'method'>>;
+
+function toRecordedRequest(sent: Recordable, hidden: readonly string[]): RecordedRequest {
   return {
-    method: sent.method,
+    method: sent.method ?? 'POST',
     // An address that is a secret prints as its host.
     url: hidden.includes(sent.url) ? new SecretUrl(sent.url).toString() : maskSecrets(sent.url, hidden),
     headers: maskHeaders(sent.headers ?? {}, hidden),
@@ -78,7 +138,7 @@ function maskHeaders(
 const pickShownHeaders = (headers: Readonly<Record<string, string>>): Record<string, string> =>
   Object.fromEntries(Object.entries(headers).filter(([name]) => SHOWN_HEADERS.includes(name)));
 
-function textOf({ body = '', headers = {} }: HttpRequest): string {
+function textOf({ body = '', headers = {} }: Recordable): string {
   if (typeof body === 'string') return body;
   if (headers['content-encoding'] !== 'gzip') return body.toString('utf8');
   try {

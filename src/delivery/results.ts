@@ -2,7 +2,7 @@ import type { SettleOperation } from '../storage/operations/settle.ts';
 import type { DeliveryRow } from '../storage/stores/deliveries.ts';
 import type { TargetHealthChange } from './health.ts';
 
-/** Published once it is on disk. */
+/** Published once it is on disk, but what cannot be. */
 type DeliveryResult =
   | {
       readonly kind: 'settled';
@@ -14,6 +14,12 @@ type DeliveryResult =
     }
   /** Skipped because too many wait for its target. */
   | { readonly kind: 'dropped'; readonly row: DeliveryRow }
+  /** What became of something that was sent could not be written before the process had to end. */
+  | { readonly kind: 'unrecorded'; readonly target: string }
+  /** The target was removed before this was sent: others get it in its place, or nobody. */
+  | { readonly kind: 'moved'; readonly row: DeliveryRow; readonly targets: readonly string[] }
+  /** The target may take again what it did not: what waits for it and what was given up can be sent. */
+  | { readonly kind: 'well'; readonly target: string }
   | {
       readonly kind: 'health';
       readonly target: string;

@@ -26,7 +26,9 @@ async function flush(group: string): Promise<void> {
     kind: 'flush',
     workspace: 'default',
     group: { id: group, interval_ends_at: 0 },
-    onlyResolved: false,
+    sends: 'all',
+    moved: [],
+    events: [],
     now: 0,
   });
 }

@@ -14,10 +14,12 @@ function after(
   row: DeliveryRow | undefined,
   state: State,
   facts: Partial<Pick<Fallback, 'isFailing' | 'fallbackTargets' | 'fallbacks'>>,
+  unknownAttempts = 0,
 ) {
   if (row === undefined) throw new Error('there is no delivery');
   const before = settle(row.id, {
     state,
+    unknownAttempts,
     lastError: 'status 503',
     nextAt: state === 'waiting' ? 900 : null,
     settledAt: state === 'waiting' ? null : 700,
@@ -39,6 +41,7 @@ it.each<[string, State, boolean, State | undefined]>([
   ['that is tried again by a target that fails', 'waiting', true, 'exhausted'],
   ['that was refused', 'refused', false, 'refused'],
   ['that was given up', 'exhausted', true, 'exhausted'],
+  ['that may not have arrived', 'unknown', false, 'unknown'],
   ['that was skipped', 'skipped', true, undefined],
 ])('does with an alarm %s what the fallback needs', (_what, state, isFailing, expected) => {
   const { before, result } = after(ALARM, state, { isFailing });
@@ -50,6 +53,11 @@ it.each<[string, State, boolean, State | undefined]>([
       settledAt: state === 'waiting' ? 800 : 700,
       lastError: "status 503; failed over to its fallback 'spare'",
     });
+});
+
+it('never says of an alarm that may have arrived that it has not, when the fallback gets it', () => {
+  const { result } = after(ALARM, 'waiting', { isFailing: true }, 1);
+  expect(result).toMatchObject({ state: 'unknown', fallbackDeliveries: [{ target: 'spare' }] });
 });
 
 it('gives the fallback the same event anew, in the place of its target', () => {
@@ -73,7 +81,7 @@ it('gives the fallback the same event anew, in the place of its target', () => {
   ]);
 });
 
-it.each<State>(['sent', 'waiting', 'refused', 'exhausted', 'skipped'])(
+it.each<State>(['sent', 'unknown', 'waiting', 'refused', 'exhausted', 'skipped'])(
   'gives the end that is %s to all that were told the alarm and to no other, and leaves it to its target as it is',
   state => {
     for (const others of [['spare'], []]) {

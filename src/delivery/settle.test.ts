@@ -3,12 +3,13 @@ import { opening } from '../../test/helpers/transitions.ts';
 import type { Outcome } from '../targets/outcome.ts';
 import { settleAttempt } from './settle.ts';
 
-function settleOutcome(outcome: Outcome, attemptsBefore = 0) {
+function settleOutcome(outcome: Outcome, attemptsBefore = 0, { unknown = 0, showsRepeats = false } = {}) {
   const [delivery] = opening().operation.deliveries;
   if (delivery === undefined) throw new Error('no delivery was made');
   return settleAttempt({
     workspace: 'default',
-    delivery: { ...delivery, attempts: attemptsBefore },
+    delivery: { ...delivery, attempts: attemptsBefore, unknown_attempts: unknown },
+    showsRepeats,
     outcome,
     startedAt: 10_000,
     durationMs: 250,
@@ -75,4 +76,51 @@ it('does not try again what was refused', () => {
     nextAt: null,
     attempt: { outcome: 'refused', answer: 'gone' },
   });
+});
+
+const UNKNOWN: Outcome = { kind: 'unknown', reason: 'no answer within 30s' };
+
+it('tries again by the schedule what may have arrived, and says so', () => {
+  expect(settleOutcome(UNKNOWN)).toMatchObject({
+    state: 'waiting',
+    unknownAttempts: 1,
+    nextAt: 15_250,
+    lastError: 'no answer within 30s; it may not have reached the receiver',
+    attempt: { outcome: 'unknown', reason: 'no answer within 30s' },
+  });
+});
+
+it.each<[string, Outcome, string]>([
+  ['is not answered again', UNKNOWN, 'no answer within 30s; it may not have reached the receiver'],
+  [
+    'is given up',
+    { kind: 'retry', reason: 'status 503' },
+    'status 503; an earlier attempt may have reached the receiver',
+  ],
+  [
+    'is refused',
+    { kind: 'refused', reason: 'status 404' },
+    'status 404; an earlier attempt may have reached the receiver',
+  ],
+])('never says of what may have arrived once that it has not, when it %s', (_what, outcome, lastError) => {
+  expect(settleOutcome(outcome, 2, { unknown: 1 })).toMatchObject({
+    state: 'unknown',
+    lastError,
+    settledAt: 10_250,
+  });
+});
+
+it('says of what was answered in the end that it has arrived', () => {
+  expect(settleOutcome({ kind: 'sent' }, 2, { unknown: 2 })).toMatchObject({
+    state: 'sent',
+    lastError: null,
+  });
+});
+
+it('sends what may have arrived three times at most to whoever would read each of them', () => {
+  const states = [0, 1, 2].map(unknown => settleOutcome(UNKNOWN, 0, { unknown, showsRepeats: true }).state);
+  expect(states).toEqual(['waiting', 'waiting', 'unknown']);
+  const tried = settleOutcome({ kind: 'retry', reason: 'status 503' }, 0, { unknown: 2, showsRepeats: true });
+  expect(tried.state).toBe('waiting');
+  expect(settleOutcome(UNKNOWN, 0, { unknown: 9 }).state).toBe('waiting');
 });

@@ -73,11 +73,11 @@ export function createTestSend(options: TestSendOptions): TestSend {
       expressionWarnings,
       http: recorder.http,
     });
-    if (attemptResult === 'stopped') throw new AppError('unavailable', 'the server is being stopped');
+    if (attemptResult === 'stopped' || attemptResult.isCut === true)
+      throw new AppError('unavailable', 'the server is being stopped');
     const { outcome } = attemptResult;
     const { request, answer } = recorder.last();
-    const targetAnswer =
-      outcome.kind !== 'sent' && outcome.answer !== undefined ? { body: outcome.answer } : undefined;
+    const targetAnswer = outcome.answer === undefined ? undefined : { body: outcome.answer };
     const reason = outcome.kind === 'sent' ? target.testNote : outcome.reason;
     return {
       target: settings.id,

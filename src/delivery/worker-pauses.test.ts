@@ -60,7 +60,7 @@ it('does not let a target that was changed meanwhile wait for what its earlier s
 });
 
 it('keeps on disk until when its target asked to be let be', async () => {
-  const keep = { id: 'hook', sealed: 'settings', paused_until: null };
+  const keep = { id: 'hook', target: 'hook', sealed: 'settings', replaced_at: null, paused_until: null };
   await world.store.storage.transaction(tx => tx.in('default').putRemovedTarget(keep));
   world.dispatcher.configure([world.target('hook', () => SLOW)]);
   const made = await world.commit(opening());

@@ -42,6 +42,7 @@ it('fails alarms over at once while the target fails, and tries it first with ea
   answer = SENT;
   await world.settled(await world.commit(opening({ subject: 'b' })), 'sent');
   expect(world.ordered()).toEqual(['hook ALARM', 'spare ALARM', 'hook ALARM']);
+  await until(() => world.healthChanges.length > 0);
   expect(world.healthChanges).toEqual([{ target: 'hook', state: 'recovered', reason: '' }]);
 });
 
@@ -78,6 +79,7 @@ it('reports that a target fails with the first refusal that any message would me
   await world.settled(await world.commit(opening({ subject: 'a' })), 'refused');
   answer = SENT;
   await world.settled(await world.commit(opening({ subject: 'b' })), 'sent');
+  await until(() => world.healthChanges.length > 1);
   expect(world.healthChanges).toEqual([
     { target: 'hook', state: 'failing', reason: 'status 404' },
     { target: 'hook', state: 'recovered', reason: '' },
@@ -137,6 +139,25 @@ it('keeps the bound of all targets together, and each target goes on beside thos
     await world.commit(opening({ subject: `s${count}`, targets: ['a', 'b', 'c', 'hook'] }));
   await until(() => world.received.filter(one => one.target === 'hook').length === 10);
   expect(world.received.filter(one => one.target !== 'hook')).toHaveLength(5);
+  const stopping = world.dispatcher.stop();
+  await world.clock.advance(10_000);
+  await stopping;
+});
+
+it('gives back after a minute what all targets share, for one that waits long, and keeps its own bound', async () => {
+  world.controls.concurrency = 1;
+  const patient = { ...world.target('mail', () => undefined, 2), patienceMs: 600_000 };
+  world.dispatcher.configure([patient, world.target('hook', () => undefined, 5)]);
+  for (const subject of ['a', 'b', 'c']) await world.commit(opening({ subject, targets: ['mail'] }));
+  await until(() => world.received.length === 2);
+  await world.clock.advance(30_000);
+  for (const subject of ['d', 'e']) await world.commit(opening({ subject, targets: ['hook'] }));
+  await until(() => world.dispatcher.hold('hook')?.kind === 'busy');
+  expect(world.received.map(one => one.target)).toEqual(['mail', 'mail', 'hook']);
+  await world.clock.advance(30_001);
+  await until(() => world.received.length === 4);
+  expect(world.received.map(one => one.target)).toEqual(['mail', 'mail', 'hook', 'hook']);
+  expect(world.dispatcher.hold('mail')).toEqual({ kind: 'busy', setting: 'concurrency' });
   const stopping = world.dispatcher.stop();
   await world.clock.advance(10_000);
   await stopping;
@@ -230,7 +251,7 @@ it('does not send again what is requeued while an attempt is in flight that arri
   expect(world.ordered()).toEqual(['hook ALARM', 'hook OK']);
 });
 
-it('sends a removed target only the end of what it was notified of, and keeps the rest for when it is back', async () => {
+it('sends a removed target only the end of what it was notified of, and settles the rest', async () => {
   let answer: Outcome = SENT;
   const hook = world.target('hook', () => answer);
   world.dispatcher.configure([hook]);
@@ -242,10 +263,13 @@ it('sends a removed target only the end of what it was notified of, and keeps th
   answer = SENT;
   world.dispatcher.configure([], [hook]);
   await world.settled(await world.commit(closing(alarm)), 'sent');
-  await world.clock.advance(60_000);
-  expect(await world.stored(untold)).toMatchObject({ state: 'waiting', attempts: 1 });
-  world.dispatcher.configure([hook]);
-  await world.settled(untold, 'sent');
+  await world.settled(untold, 'skipped');
+  expect(await world.stored(untold)).toMatchObject({
+    attempts: 1,
+    fault: 'removed',
+    last_error: 'target removed: nobody got it in its place',
+  });
+  expect(world.ordered()).toEqual(['hook ALARM', 'hook ALARM', 'hook OK']);
 });
 
 it('sends a removed target the end of what it takes a moment after its removal', async () => {
@@ -266,16 +290,16 @@ it('sends a removed target the end of what it takes a moment after its removal',
   expect(world.ordered()).toEqual(['hook ALARM', 'hook OK']);
 });
 
-it('reads nothing but ends for a removed target, however much waits for it', async () => {
+it('settles every alarm that waits for a removed target, however many, and sends the ends', async () => {
   const hook = world.target('hook', () => SENT);
   const told = opening({ subject: 'told' });
   const rows = told.operation.deliveries.map(row => ({ ...row, state: 'sent' as const, settled_at: 1 }));
   await world.store.storage.commit({ ...told.operation, deliveries: rows });
   const untold = Array.from({ length: 200 }, (_, count) => opening({ subject: `s${count}` }));
   await Promise.all(untold.map(one => world.store.storage.commit(one.operation)));
-  world.controls.readWaiting = () => Promise.reject(new Error('everything that waits is read'));
   world.dispatcher.configure([], [hook]);
   await world.settled(await world.commit(closing(told)), 'sent');
+  for (const one of untold) await world.settled(one, 'skipped');
   expect(world.ordered()).toEqual(['hook OK']);
   expect(world.logged).toEqual([]);
 });

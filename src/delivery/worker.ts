@@ -6,17 +6,18 @@ import { reasonOf } from '../lib/errors.ts';
 import { revealJson } from '../lib/secret.ts';
 import type { DeliveryRow, DeliveryStore } from '../storage/stores/deliveries.ts';
 import type { Target } from '../targets/target.ts';
-import type { DeliveryContext } from './attempt.ts';
-import { createHealthTracker, type FailingState } from './health.ts';
-import type { DeliveryLimits, WorkerLimits } from './limits/limits.ts';
+import type { AttemptResult, DeliveryContext } from './attempt.ts';
+import { createHealthTracker, type FailingState, type TargetHealthChange } from './health.ts';
+import type { DeliveryLimits, QueueHold, WorkerLimits } from './limits/limits.ts';
 import { type Backlog, createBacklog, createQueue, groupOf, type QueuedDelivery } from './queue.ts';
 import type { ResultBus } from './results.ts';
-import { type BatchSender, createBatchSender, type SendResult } from './send.ts';
+import { type BatchSender, createBatchSender, Resender, type SendResult } from './send.ts';
 import {
   afterAttempt,
   recordSettlement,
   type Settlement,
   settle,
+  settleRemoved,
   settleSkipped,
   withFallbacks,
   withPause,
@@ -24,10 +25,14 @@ import {
 
 /** Rows a worker holds in memory; the others wait in the store until there is room. */
 const MAX_IN_MEMORY = 10_000;
+/** How long an attempt holds a permit that all targets share, in ms. */
+const LONG_WAIT_MS = 60_000;
 /** Sent but not recorded yet; beyond that the worker waits, so that a crash repeats no more than these. */
 const MAX_UNSETTLED = 500;
 /** Most deliveries of one request, whatever the target takes. */
 const MAX_BATCH_SIZE = 500;
+/** Until an alarm of a removed target is looked at again that could not be moved. */
+const MOVE_RETRY_MS = 60_000;
 
 export interface DeliveryWorkerOptions extends DeliveryContext {
   readonly target: Target;
@@ -39,6 +44,8 @@ export interface DeliveryWorkerOptions extends DeliveryContext {
   readonly results: Pick<ResultBus, 'publish'>;
   /** Ids of the fallback targets for this event. */
   readonly fallbacks: (target: Target, event: HeadgateEvent | undefined) => readonly string[];
+  /** Ids of the targets that get an alarm of a removed target in its place; `later` when that is to be asked again. */
+  readonly replacements: (row: DeliveryRow) => Promise<readonly string[] | 'later'>;
 }
 
 /** Sends what is queued for one target. */
@@ -51,12 +58,16 @@ export interface DeliveryWorker {
   readFrom(after: string): void;
   /** Deliveries in the store may be due at another time than in memory. */
   reload(): void;
-  /** Later attempts use this target. A removed target is sent resolutions only. */
+  /** Later attempts use this target. A removed target is sent resolutions only; its alarms go to others. */
   configure(target: Target, isRemoved: boolean): void;
+  /** The target is known to be well, by a test for instance. */
+  markWell(): void;
   /** How long (ms) something has been due since anything was sent or settled; 0 while the worker advances or is idle. */
   overdueMs(): number;
-  /** True while deliveries that are due wait for the quota of the workspace. */
-  isWaitingForQuota(): boolean;
+  /** The expression of the target that failed in the last attempt, since its settings changed; undefined when none did. */
+  warning(): string | undefined;
+  /** What keeps a delivery from being sent, or without one whatever is due; undefined when nothing does. */
+  hold(row?: DeliveryRow): QueueHold | undefined;
   /** Sends nothing more and waits for what is in flight. */
   stop(): Promise<void>;
 }
@@ -71,6 +82,7 @@ class TargetWorker implements DeliveryWorker {
   readonly #queue = createQueue();
   readonly #backlog: Backlog;
   readonly #sender: BatchSender;
+  readonly #resender: Resender;
   readonly #logs: ReturnType<typeof createLogs>;
   /** Deliveries with a smaller id may be of the process before. */
   readonly #firstId: string;
@@ -83,6 +95,11 @@ class TargetWorker implements DeliveryWorker {
   /** With secrets: a target with the same settings is the same receiver. */
   #settingsText: string;
   #health: ReturnType<typeof createHealthTracker>;
+  #warning: string | undefined;
+  /** True when the last attempt failed. */
+  #hasFailed = false;
+  /** True once something has arrived since this worker was made. */
+  #hasSucceeded = false;
   /** Requests. */
   #inFlight = 0;
   /** Deliveries. */
@@ -91,6 +108,8 @@ class TargetWorker implements DeliveryWorker {
   #lingeringSince: number | undefined;
   /** When something was last sent or settled, on the monotonic clock. */
   #advancedAt: number;
+  /** When it last took anything, on the monotonic clock. */
+  #lastSentAt: number | undefined;
   #cancelPump: Cancel = () => {};
 
   constructor(options: DeliveryWorkerOptions) {
@@ -103,6 +122,7 @@ class TargetWorker implements DeliveryWorker {
     this.#limits = limits.join(this.#pump);
     this.#logs = createLogs(options);
     this.#sender = createBatchSender({ ...options, queue: this.#queue, faultLog: this.#logs.unprepared });
+    this.#resender = this.#createResender();
     this.#backlog = this.#createBacklog(options.storage.in(options.workspace).deliveries);
     this.#firstId = options.ids.next();
     this.#health = createHealthTracker(clock, options.lastHealth);
@@ -116,7 +136,10 @@ class TargetWorker implements DeliveryWorker {
   }
 
   start(): void {
-    if (this.#state === 'new') this.#state = 'started';
+    if (this.#state === 'new') {
+      this.#state = 'started';
+      this.#resender.start();
+    }
     this.#pump();
   }
 
@@ -126,8 +149,7 @@ class TargetWorker implements DeliveryWorker {
       return;
     }
     this.#logs.overflow.recovered();
-    if (this.#isRemoved) this.#backlog.rewind(beforeId(row.id));
-    else this.#backlog.add(row, event);
+    this.#backlog.add(row, event);
     this.#pump();
   }
 
@@ -148,12 +170,24 @@ class TargetWorker implements DeliveryWorker {
       this.#health = createHealthTracker(this.#options.clock);
     }
     const settingsText = revealJson(target.settings);
-    if (settingsText !== this.#settingsText) rateLimiter.resume();
+    const isOther = settingsText !== this.#settingsText || (this.#isRemoved && !isRemoved);
+    if (settingsText !== this.#settingsText) {
+      rateLimiter.resume();
+      this.#warning = undefined;
+    }
     this.#settingsText = settingsText;
     this.#target = target;
     this.#isRemoved = isRemoved;
     rateLimiter.setLimit(target.settings.pacing, target.rateLimitKey);
+    if (isOther && !isRemoved) this.#publishWell();
     this.#pump();
+  }
+
+  markWell(): void {
+    const change = this.#health.recover();
+    if (change !== undefined)
+      this.#options.results.publish({ kind: 'health', target: this.#id, change, notification: '' });
+    this.#publishWell();
   }
 
   overdueMs(): number {
@@ -163,8 +197,43 @@ class TargetWorker implements DeliveryWorker {
     return Math.max(0, this.#options.clock.monotonic() - overdueSince);
   }
 
-  isWaitingForQuota(): boolean {
-    return this.#limits.quota.isWaiting;
+  warning(): string | undefined {
+    return this.#warning;
+  }
+
+  hold(row?: DeliveryRow): QueueHold | undefined {
+    if (row !== undefined && this.#queue.isInFlight(row)) return undefined;
+    const before = row && this.#queue.before(row);
+    if (before === undefined) return this.#targetHold(row !== undefined);
+    const isTried = this.#queue.isInFlight(before.row);
+    return {
+      kind: 'behind',
+      delivery: before.row.id,
+      until: isTried ? undefined : this.#futureTime(before.due),
+    };
+  }
+
+  #targetHold(isDue: boolean): QueueHold | undefined {
+    const { permits, quota, rateLimiter } = this.#limits;
+    const pausedUntil = this.#futureTime(rateLimiter.pausedUntil());
+    if (pausedUntil !== undefined) return { kind: 'paused', until: pausedUntil };
+    if (quota.isWaiting) {
+      const until = this.#futureTime(quota.nextFreeAt()) ?? this.#options.clock.now();
+      return { kind: 'over-quota', until, notice: this.#options.limits.quotaNotice };
+    }
+    if (!isDue && this.#nextDue() > this.#options.clock.monotonic()) return undefined;
+    const pacedUntil = this.#futureTime(rateLimiter.nextFreeAt());
+    const { pacing } = this.#target.settings;
+    if (pacedUntil !== undefined)
+      return { kind: 'paced', until: pacedUntil, rate: pacing?.text ?? 'a shared rate' };
+    if (this.#inFlight >= this.#target.concurrency) return { kind: 'busy', setting: 'concurrency' };
+    return permits.isWaiting ? { kind: 'busy', setting: 'delivery.concurrency' } : undefined;
+  }
+
+  /** Epoch ms of a moment of the monotonic clock; undefined when it is over. */
+  #futureTime(at: number): number | undefined {
+    const waitMs = at - this.#options.clock.monotonic();
+    return waitMs > 0 ? this.#options.clock.now() + Math.ceil(waitMs) : undefined;
   }
 
   async stop(): Promise<void> {
@@ -172,17 +241,16 @@ class TargetWorker implements DeliveryWorker {
     this.#cancelPump();
     this.#limits.rateLimiter.close();
     this.#limits.quota.leave();
-    await Promise.all(this.#work);
+    await Promise.all([...this.#work, this.#resender.stop()]);
   }
 
-  #createBacklog(deliveries: Pick<DeliveryStore, 'waiting' | 'waitingResolved'>): Backlog {
+  #createBacklog(deliveries: Pick<DeliveryStore, 'waiting'>): Backlog {
     return createBacklog({
       queue: this.#queue,
       clock: this.#options.clock,
       capacity: MAX_IN_MEMORY,
       faultLog: this.#logs.unread,
-      read: (after, limit) =>
-        deliveries[this.#isRemoved ? 'waitingResolved' : 'waiting'](this.#id, after, limit),
+      read: (after, limit) => deliveries.waiting(this.#id, after, limit),
       dueAt: row => this.#dueAt(row),
       isOmitted: id => this.#dropping.has(id),
       onChange: this.#pump,
@@ -190,8 +258,10 @@ class TargetWorker implements DeliveryWorker {
   }
 
   /** Never later than the schedule could have put it: the wall clock may have been set back since. */
-  #dueAt({ next_at: nextAt, attempts, retried_from: from }: DeliveryRow): number {
+  #dueAt({ next_at: nextAt, attempts, retried_from: from, status }: DeliveryRow): number {
     const { clock, settings } = this.#options;
+    // Before all ends, whenever it was to be tried.
+    if (this.#isRemoved && status === 'ALARM') return Number.NEGATIVE_INFINITY;
     const waitMs = nextAt === null ? 0 : Math.max(0, nextAt - clock.now());
     return clock.monotonic() + Math.min(waitMs, maxDelay(settings().retrySchedule, attempts - from));
   }
@@ -221,6 +291,7 @@ class TargetWorker implements DeliveryWorker {
     if (this.#state !== 'started') return;
     const { clock } = this.#options;
     const now = clock.monotonic();
+    this.#moveAlarms(now);
     const isNothingDue = this.#sendDue(now);
     this.#backlog.fill(isNothingDue);
     const due = this.#nextDue();
@@ -251,7 +322,7 @@ class TargetWorker implements DeliveryWorker {
     const entries: QueuedDelivery[] = [];
     let group: string | undefined;
     while (entries.length < maxSize && this.#limits.quota.hasTokens(entries.length + 1)) {
-      const entry = this.#takeSendable(now, group);
+      const entry = group === undefined ? this.#queue.take(now) : this.#queue.takeFromGroup(group, now);
       if (entry === undefined) break;
       if (entries.length === 0) group = groupOf(entry);
       const isSingle = this.#isSentAlone(entry) || groupOf(entry) !== group;
@@ -271,31 +342,111 @@ class TargetWorker implements DeliveryWorker {
       isAlone === true ||
       row.batch !== null ||
       row.attempts > 0 ||
+      // Ends of others may have to go elsewhere.
+      (row.status === 'OK' && (this.#target.earlier?.() ?? []).length > 0) ||
       (row.group_id === null && row.id < this.#firstId)
     );
   }
 
-  /** The next delivery, of the group when there is one. */
-  #takeSendable(now: number, group: string | undefined): QueuedDelivery | undefined {
-    for (;;) {
-      const entry = group === undefined ? this.#queue.take(now) : this.#queue.takeFromGroup(group, now);
-      if (entry === undefined || !this.#isRemoved || entry.row.status === 'OK') return entry;
-      this.#queue.forget(entry);
+  /** Settles the alarms of a removed target, whatever limits it had: they go to others. */
+  #moveAlarms(now: number): void {
+    while (this.#isRemoved && this.#settling < MAX_UNSETTLED) {
+      const next = this.#queue.next();
+      if (next === undefined || next.due > now || next.row.status !== 'ALARM') return;
+      const entry = this.#queue.take(now);
+      if (entry !== undefined) this.#track(this.#moveAlarm(entry));
     }
   }
 
+  async #moveAlarm(entry: QueuedDelivery): Promise<void> {
+    const { clock, ids, replacements, results, workspace } = this.#options;
+    const { row } = entry;
+    this.#settling += 1;
+    const targets = await replacements(row).catch(error => {
+      this.#logs.unprepared.failed(error);
+      return 'later' as const;
+    });
+    if (targets === 'later') {
+      this.#settling -= 1;
+      this.#queue.release(entry, { ...entry, due: clock.monotonic() + MOVE_RETRY_MS });
+    } else {
+      const operation = settleRemoved(workspace, row, { now: clock.now(), targets, ids });
+      const prepared = {
+        entry,
+        original: undefined,
+        event: undefined,
+        skipReason: undefined,
+        fallbackTargets: [],
+      };
+      const release = await this.#record({ prepared, operation, durationMs: null, due: 0, isAlone: false });
+      release();
+      results.publish({ kind: 'moved', row, targets });
+    }
+    this.#pump();
+  }
+
+  /** What waits for long takes a place of its own target, and none that all share. */
+  #releaseInTime({ patienceMs = 0 }: Target): () => void {
+    const { permits } = this.#limits;
+    let isReleased = false;
+    const release = (): void => {
+      if (!isReleased) permits.release();
+      isReleased = true;
+    };
+    if (patienceMs <= LONG_WAIT_MS) return release;
+    const cancel = this.#options.clock.after(LONG_WAIT_MS, release);
+    return () => {
+      cancel();
+      release();
+    };
+  }
+
+  /** A request begins, for which there is room. Answers what ends it. */
+  #beginRequest(now: number): () => void {
+    this.#inFlight += 1;
+    this.#advancedAt = now;
+    this.#limits.rateLimiter.record(now);
+    const releasePermit = this.#releaseInTime(this.#target);
+    return () => {
+      this.#inFlight -= 1;
+      releasePermit();
+    };
+  }
+
+  #createResender(): Resender {
+    return new Resender({
+      ...this.#options,
+      queue: this.#queue,
+      target: () => (this.#isRemoved ? undefined : this.#target),
+      released: this.#pump,
+      begin: size => {
+        const { permits, quota, rateLimiter } = this.#limits;
+        const now = this.#options.clock.monotonic();
+        if (!this.#hasRoom() || rateLimiter.nextFreeAt() > now) return undefined;
+        if (!quota.hasTokens(size) || !permits.tryAcquire()) return undefined;
+        const reservation = quota.reserve(size);
+        const end = this.#beginRequest(now);
+        return {
+          end: result => {
+            end();
+            reservation.complete(size);
+            const pauseMs = result?.pauseMs ?? 0;
+            if (pauseMs > 0) rateLimiter.pause(this.#options.clock.monotonic() + pauseMs);
+          },
+        };
+      },
+    });
+  }
+
   async #send(entries: readonly QueuedDelivery[], now: number): Promise<void> {
-    const { permits, quota, rateLimiter } = this.#limits;
+    const { quota, rateLimiter } = this.#limits;
     const target = this.#target;
     const settingsText = this.#settingsText;
-    this.#inFlight += 1;
+    const end = this.#beginRequest(now);
     this.#lingeringSince = undefined;
-    this.#advancedAt = now;
-    rateLimiter.record(now);
     const reservation = quota.reserve(entries[0]?.batchSize ?? entries.length);
     const result = await this.#sender.send(entries, target, reservation);
-    this.#inFlight -= 1;
-    permits.release();
+    end();
     if (result === 'stopped') return;
     reservation.complete(result === 'requeued' ? 0 : result.sent.length);
     if (result === 'requeued' || result.attemptResult === undefined) rateLimiter.refund(now);
@@ -310,42 +461,80 @@ class TargetWorker implements DeliveryWorker {
     const pauseMs = isSameReceiver && attemptResult !== undefined ? attemptResult.pauseMs : 0;
     if (pauseMs > 0) this.#limits.rateLimiter.pause(clock.monotonic() + pauseMs);
     const pause = pauseMs > 0 ? { target: this.#id, until: clock.now() + pauseMs } : undefined;
-    const settlements = withPause(settle(result, this.#options), pause);
+    const { showsRepeats } = target;
+    const context = { ...this.#options, showsRepeats, lastSentAt: this.#lastSentAt };
+    const settlements = withPause(settle(result, context), pause);
+    if (attemptResult?.outcome.kind === 'sent') this.#lastSentAt = clock.monotonic();
     const [first] = settlements;
-    const change = attemptResult && first && this.#health.record(attemptResult.outcome, first.operation);
+    if (isSameReceiver && attemptResult !== undefined) this.#warning = attemptResult.warning;
+    // The silence of a target that nobody listens to any more says nothing.
+    const isHeard = attemptResult !== undefined && attemptResult.isCut !== true;
+    const change =
+      isHeard && first !== undefined
+        ? this.#health.record(attemptResult.outcome, first.operation)
+        : undefined;
     const { isFailing } = this.#health;
     this.#settling += settlements.length;
     this.#pump();
     const fallbacks = (event?: HeadgateEvent) => this.#options.fallbacks(target, event);
     const complete = withFallbacks(settlements, { fallbacks, isFailing, ids, clock });
-    await Promise.all(complete.map(one => this.#record(one)));
-    if (change === undefined || first === undefined) return;
-    const { notification } = first.prepared.entry.row;
-    results.publish({ kind: 'health', target: this.#id, change, notification });
+    const releases = await Promise.all(complete.map(one => this.#record(one)));
+    // None is sent before all are on disk: a batch is loaded from there.
+    for (const release of releases) release();
+    const notification = first?.prepared.entry.row.notification;
+    if (change !== undefined && notification !== undefined)
+      results.publish({ kind: 'health', target: this.#id, change, notification });
+    if (attemptResult !== undefined) this.#noteOutcome(attemptResult.outcome, change);
   }
 
-  async #record({ prepared, operation, durationMs, due, isAlone }: Settlement): Promise<void> {
+  /** The first success after failures pulls what waits forward. */
+  #noteOutcome({ kind }: AttemptResult['outcome'], change: TargetHealthChange | undefined): void {
+    if (kind !== 'sent') {
+      this.#hasFailed = true;
+      return;
+    }
+    if (this.#hasFailed) this.#queue.hurry(this.#options.clock.monotonic());
+    this.#hasFailed = false;
+    // What was given up before a crash may have been so without a trace in the health of the target.
+    if (!this.#hasSucceeded || change?.state === 'recovered') this.#publishWell();
+    this.#hasSucceeded = true;
+  }
+
+  #publishWell(): void {
+    this.#options.results.publish({ kind: 'well', target: this.#id });
+  }
+
+  /** Answers what gives its place in the queue free. */
+  async #record(settlement: Settlement): Promise<() => void> {
     const { clock, results } = this.#options;
-    const { entry } = prepared;
-    const { row } = entry;
+    const { operation, durationMs } = settlement;
+    const { row } = settlement.prepared.entry;
     const recorded = await recordSettlement(operation, this.#options, this.#logs.unrecorded);
     this.#settling -= 1;
     this.#advancedAt = clock.monotonic();
-    if (recorded === 'stopped') return;
+    if (recorded === 'stopped') {
+      results.publish({ kind: 'unrecorded', target: this.#id });
+      return () => {};
+    }
     this.#backlog.markSettled(row.id);
     this.#logOutcome(operation);
     if (recorded !== 'gone') results.publish({ kind: 'settled', row, operation, durationMs });
-    if (recorded !== 'recorded') {
+    return () => this.#release(settlement, recorded === 'recorded');
+  }
+
+  #release({ prepared, operation, due, isAlone, failedBatch }: Settlement, isRecorded: boolean): void {
+    const { entry } = prepared;
+    const { row } = entry;
+    if (!isRecorded) {
       // The store, which has it settled, or requeued with this attempt, counts more than memory.
       this.#queue.forget(entry);
       this.#backlog.rewind('');
     } else if (operation.state !== 'waiting') this.#queue.release(entry);
     else {
-      const { event } = entry;
-      this.#queue.release(entry, { row: afterAttempt(row, operation), event, due, isAlone });
+      const { event, isHurried } = entry;
+      const next = { row: afterAttempt(row, operation), event, due, isAlone, failedBatch, isHurried };
+      this.#queue.release(entry, next);
     }
-    // Its resolution, if that came meanwhile, was not among those to send.
-    if (this.#isRemoved && row.status === 'ALARM') this.#backlog.rewind('');
   }
 
   #logOutcome({ state, deliveryId, lastError }: Settlement['operation']): void {

@@ -17,6 +17,9 @@ export interface HeadgateEvent {
 export const SEVERITIES = ['info', 'warn', 'error', 'fatal'] as const;
 export type Severity = (typeof SEVERITIES)[number];
 
+/** Of every end, whatever the alarm's was. */
+export const END_SEVERITY: Severity = 'info';
+
 /** Common names of severities; an unknown one is taken to be serious. */
 const WORDS: Readonly<Record<string, Severity>> = {
   info: 'info',

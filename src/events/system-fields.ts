@@ -81,6 +81,7 @@ export const RESERVED_FIELDS: readonly string[] = [
   'severity',
   'incidentId',
   'incidentUrl',
+  'silenceUrl',
   'description',
   'runbookUrl',
   '_raw',

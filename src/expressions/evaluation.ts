@@ -1,3 +1,5 @@
+import { wellFormedJson } from '../lib/text.ts';
+
 /** Bounds of one evaluation. */
 export interface EvaluationLimits {
   /** Parts evaluated, a long text or list counting for more. */
@@ -134,7 +136,7 @@ export function textOf(value: unknown, budget: Budget): string {
 }
 
 export function jsonOf(value: unknown, budget: Budget): string {
-  const text = JSON.stringify(plainCopy(value, budget)) ?? 'null';
+  const text = wellFormedJson(plainCopy(value, budget)) ?? 'null';
   budget.chargeText(text.length);
   return text;
 }

@@ -51,6 +51,7 @@ test.each([
   ['Math.max(1, bytes, 7) - Math.round(0.6)', 1499],
   ['json(rows[0])', '{"name":"a","bytes":5}'],
   ['html("<a & \'b\'>")', '&lt;a &amp; &#39;b&#39;&gt;'],
+  ["plainText('a\\r\\nb\\rc\\0\\u0085\\td')", 'a\nb\nc\td'],
   ['isoTime(1706747300)', '2024-02-01T00:28:20.000Z'],
   ['Object.keys(rows[0]).concat(Object.values(rows[0]))', ['name', 'bytes', 'a', 5]],
   ["matches(input, '^sys(log)?:') && !matches(input, '\\\\d')", true],
@@ -123,6 +124,12 @@ test.each([
   ['long', '1'.repeat(65_537), /more than 65536 characters/],
 ])('a %s expression is refused', (_, text, message) => {
   expect(compileExpression(text)).toEqual({ ok: false, problem: expect.stringMatching(message) });
+});
+
+test('a text that is longer than one may be made can be cut', () => {
+  const fields = { _raw: 'x'.repeat(200_000) };
+  expect(result('truncate(_raw, 3) + truncateBytes(_raw, 2)', fields)).toBe('xx…xx');
+  expect(() => result('_raw + "!"', fields)).toThrow('more than 65536 characters');
 });
 
 /** Ways out of sandboxes that others were found to have. */

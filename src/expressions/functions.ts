@@ -1,4 +1,5 @@
 import { RE2JS } from 're2js';
+import { plainText, truncate, truncateToBytes } from '../lib/text.ts';
 import { type Budget, isRecord, jsonOf, numberOf, ownValue, textOf } from './evaluation.ts';
 
 type Operator = (left: unknown, right: unknown, budget: Budget) => unknown;
@@ -99,6 +100,30 @@ function isoTime(seconds: number): string | null {
   return Number.isNaN(time.getTime()) ? null : time.toISOString();
 }
 
+/** Halves of characters cannot be encoded. */
+function percentEncoded(text: string, budget: Budget): string {
+  budget.chargeText(3 * text.length);
+  return encodeURIComponent(text.replace(/\p{Surrogate}/gu, '\ufffd'));
+}
+
+function charged(value: unknown, budget: Budget): string {
+  const text = textOf(value, budget);
+  budget.chargeSteps(1 + text.length / 16);
+  budget.chargeText(text.length);
+  return text;
+}
+
+const lengthOf = (value: unknown): number => Math.max(0, Math.trunc(numberOf(value)) || 0);
+
+/** What is there already may be longer than what may be made. */
+function cutting(value: unknown, most: unknown, budget: Budget): [text: string, most: number] {
+  const text = textOf(value, budget);
+  const length = lengthOf(most);
+  budget.chargeSteps(1 + text.length / 16);
+  budget.chargeText(Math.min(text.length, length));
+  return [text, length];
+}
+
 function keysOf(value: unknown, budget: Budget): readonly string[] {
   const keys = isRecord(value) ? Object.keys(value) : [];
   budget.chargeSteps(1 + keys.length);
@@ -123,8 +148,12 @@ export const HELPERS: Readonly<Record<string, Helper>> = {
   'Object.keys': ([value], budget) => keysOf(value, budget),
   'Object.values': ([value], budget) => keysOf(value, budget).map(key => ownValue(value, key)),
   String: ([value], budget) => textOf(value, budget),
+  encodeURIComponent: ([value], budget) => percentEncoded(textOf(value, budget), budget),
   html: ([value], budget) => markup(textOf(value, budget), budget),
   isoTime: ([value]) => isoTime(numberOf(value)),
+  plainText: ([value], budget) => plainText(charged(value, budget)),
+  truncate: ([value, most], budget) => truncate(...cutting(value, most, budget)),
+  truncateBytes: ([value, most], budget) => truncateToBytes(...cutting(value, most, budget)),
 };
 
 type Arguments = readonly unknown[];

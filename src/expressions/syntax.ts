@@ -36,6 +36,25 @@ export function parseExpression(text: string, offset: number): Expression {
 const lowerFirst = (message: string): string =>
   `${message.charAt(0).toLowerCase()}${message.slice(1)}`.replace(/ \(\d+:\d+\)$/, '');
 
+/**
+ * The expressions that must all be true for an expression to be true: its parts between `&&`. One that has no such parts,
+ * or cannot be read, is the only one.
+ */
+export function conjunctsOf(text: string): readonly string[] {
+  try {
+    return partsOf(parseExpression(text, 0)).map(({ start, end }) => text.slice(start, end));
+  } catch (error) {
+    if (error instanceof CompileError) return [text];
+    throw error;
+  }
+}
+
+function partsOf(node: Expression): readonly Expression[] {
+  if (node.type === 'ParenthesizedExpression') return partsOf(node.expression);
+  const isBoth = node.type === 'LogicalExpression' && node.operator === '&&';
+  return isBoth ? [...partsOf(node.left), ...partsOf(node.right)] : [node];
+}
+
 /** `at character 5: …`, and the line where there are several. */
 export function withPosition(text: string, { at, message }: SyntaxProblem): string {
   const before = text.slice(0, at).split('\n');

@@ -1,10 +1,11 @@
+import { wellFormedJson } from '../lib/text.ts';
 import { type Evaluate, type EvaluationContext, jsonOf, textOf } from './evaluation.ts';
 
 type WriteValue = (value: unknown, context: EvaluationContext) => string;
 
 const asText: WriteValue = (value, { budget }) => textOf(value, budget);
 /** Between the quotes of a JSON text. */
-const inJsonText: WriteValue = (value, { budget }) => JSON.stringify(textOf(value, budget)).slice(1, -1);
+const inJsonText: WriteValue = (value, { budget }) => wellFormedJson(textOf(value, budget)).slice(1, -1);
 /** Where JSON has a value: a text stands as it is, since it is taken to be JSON. */
 const asJsonValue: WriteValue = (value, { budget }) =>
   typeof value === 'string' ? value : jsonOf(value, budget);

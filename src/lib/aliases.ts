@@ -20,11 +20,14 @@ function namesOf([key, field]: readonly [string, z.core.$ZodType]): [string, str
 
 /**
  * A schema that reads a key by its other names as well. Where both are given the other name is left, and refused as
- * unknown.
+ * unknown. `complete` adds what other keys imply, under own names.
  */
-export function withAliases<Fields extends z.ZodObject>(fields: Fields) {
+export function withAliases<Fields extends z.ZodObject>(
+  fields: Fields,
+  complete: (value: object) => object = value => value,
+) {
   const aliases = aliasesOf(fields);
-  return z.preprocess(value => (isMap(value) ? renameKeys(value, aliases) : value), fields);
+  return z.preprocess(value => (isMap(value) ? complete(renameKeys(value, aliases)) : value), fields);
 }
 
 /**

@@ -25,6 +25,9 @@ export function deterministicId(...parts: readonly string[]): string {
 /** Less than every id made at `ms` (epoch) or later, greater than those made before. */
 export const idFloor = (ms: number): string => timePart(Math.max(0, Math.floor(ms)));
 
+/** Epoch ms at which an id was made that `monotonicIds` made; NaN of other texts. */
+export const timeOf = (id: string): number => Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
+
 function timePart(ms: number): string {
   const time = ms.toString(16).padStart(12, '0');
   return `${time.slice(0, 8)}-${time.slice(8)}`;
@@ -55,7 +58,7 @@ export function monotonicIds(clock: Pick<Clock, 'now'>): MonotonicIds {
 
   return {
     advancePast(id) {
-      const madeAt = Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
+      const madeAt = timeOf(id);
       if (madeAt < lastMs || Number.isNaN(madeAt)) return;
       lastMs = madeAt;
       counter = MAX_COUNTER;

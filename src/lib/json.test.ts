@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { parseJson, parseJsonBytes } from './json.ts';
+import { codeOf, reasonOf } from './errors.ts';
+import { parseJson, parseJsonBytes, parseJsonInSlices } from './json.ts';
 
 it('reads what JSON.parse reads, for every value without duplicate keys', () => {
   fc.assert(
@@ -103,4 +104,81 @@ it.each([
 
 it('bytes that are no UTF-8 are refused', () => {
   expect(() => parseJsonBytes(new Uint8Array([0x22, 0xc3, 0x28, 0x22]))).toThrow('UTF-8');
+});
+
+/** Values whose objects have no key twice, none of them refused. */
+const values = fc
+  .jsonValue({ maxDepth: 5, depthSize: 'large' })
+  .map((value): unknown =>
+    JSON.parse(JSON.stringify(value).replaceAll('__proto__', 'proto').replaceAll('prototype', 'type')),
+  );
+
+it('makes the same of a text in pieces, however small, as of the whole', () => {
+  fc.assert(
+    fc.property(
+      values,
+      fc.constantFrom(undefined, 1, '\t'),
+      fc.nat({ max: 30 }),
+      (value, space, pieceCharacters) => {
+        const text = JSON.stringify(value, null, space);
+        const read = parseJson(text, { numbers: 'nearest', pieceCharacters });
+        expect(read).toEqual(JSON.parse(text));
+        expect(JSON.stringify(read)).toBe(JSON.stringify(JSON.parse(text)));
+      },
+    ),
+    { numRuns: 2000 },
+  );
+});
+
+it('answers the same for a text that is damaged, in pieces or as a whole', () => {
+  const damaged = fc
+    .tuple(
+      values,
+      fc.array(fc.tuple(fc.nat(), fc.constantFrom(...'[]{},:"\\1e-x ', '')), { minLength: 1, maxLength: 4 }),
+    )
+    .map(([value, edits]) =>
+      edits.reduce((text, [at, mark]) => {
+        const place = at % (text.length + 1);
+        return text.slice(0, place) + mark + text.slice(place + 1);
+      }, JSON.stringify(value)),
+    );
+  const answerOf = (read: () => unknown): unknown => {
+    try {
+      return { value: read() };
+    } catch (error) {
+      return { code: codeOf(error), message: reasonOf(error) };
+    }
+  };
+  fc.assert(
+    fc.property(damaged, fc.nat({ max: 20 }), (text, pieceCharacters) => {
+      const whole = answerOf(() => parseJson(text));
+      expect(answerOf(() => parseJson(text, { pieceCharacters }))).toEqual(whole);
+      if (!('value' in Object(whole))) expect(whole).toMatchObject({ code: 'invalid-request' });
+      else expect(() => JSON.parse(text)).not.toThrow();
+    }),
+    { numRuns: 3000 },
+  );
+});
+
+it.each([
+  ['16 MB of blanks', () => `[${' '.repeat(16_000_000)}]`],
+  ['8 MB of one text', () => `["${'x'.repeat(8_000_000)}"]`],
+  ['a text of escapes', () => `["${'\\n'.repeat(4_000_000)}"]`],
+  ['900,000 numbers', () => `[${'0,'.repeat(900_000)}0]`],
+  ['lists in lists', () => `[${'[0],[[1]],'.repeat(160_000)}[]]`],
+])('reads %s in slices of which each is a small part of the work', (_what, make) => {
+  const text = make();
+  const work = parseJsonInSlices(text);
+  let slices = 1;
+  let next = work.next();
+  for (; next.done !== true; next = work.next()) slices++;
+  expect(slices).toBeGreaterThan(5);
+  expect(next.value).toEqual(JSON.parse(text));
+});
+
+it.each([
+  ['a number of more than 1024 characters', () => `[${'1'.repeat(2_000_000)}]`],
+  ['a text of more than 8388608 characters', () => `["${'x'.repeat(17_000_000)}"]`],
+])('refuses %s', (reason, make) => {
+  expect(() => parseJson(make())).toThrow(reason);
 });

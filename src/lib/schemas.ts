@@ -11,6 +11,8 @@ export const identifier = z
 /** Thousands of notifications have the same few durations. */
 const MAX_CACHED = 1000;
 
+const isoTime = z.iso.datetime({ offset: true });
+
 /**
  * A duration as people write it: its value holds the text and the milliseconds. Defaults go in as text, by `prefault`.
  * The mark `format` is for documents and forms.
@@ -40,6 +42,24 @@ export function duration(limits: { readonly min?: string; readonly max?: string 
   return read.meta({ format: 'duration' });
 }
 
+/**
+ * A time, or how long ago one was, with a `-` or without: its value gives the epoch ms once it is told the present.
+ * Defaults go in as text, by `prefault`. The mark `format` is for documents and forms.
+ */
+export const pointInTime = z
+  .string()
+  .min(1)
+  .max(64)
+  .transform((text, context): ((now: number) => number) => {
+    const ago = parseDuration(text.replace(/^-/, ''));
+    if (ago !== undefined) return now => now - ago;
+    if (isoTime.safeParse(text).success) return () => Date.parse(text);
+    const message = 'must be how long ago, as in 7d, or a time such as 2026-01-31T08:00:00Z';
+    context.addIssue({ code: 'custom', message, input: text });
+    return z.NEVER;
+  })
+  .meta({ format: 'point-in-time' });
+
 /** A text that no read shows again. The mark `secret` is for code that quotes or documents values. */
 export const secretText = z
   .string()
@@ -51,17 +71,20 @@ export const secretText = z
  * addresses drop blanks and line breaks in silence: the address that is shown would be another one than the one that is requested.
  */
 export const httpUrl = z.string().superRefine((text, context) => {
-  const url = parseUrl(text);
-  if (/[\s\p{Cc}]/u.test(text))
-    context.addIssue({ code: 'custom', message: 'must not hold blanks, line breaks or control characters' });
-  else if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:'))
-    context.addIssue({ code: 'custom', message: 'must be an address that begins with http:// or https://' });
-  else if (url.username !== '' || url.password !== '')
-    context.addIssue({
-      code: 'custom',
-      message: 'must not hold a user name or password; use the authentication settings',
-    });
+  const message = httpUrlProblem(text);
+  if (message !== undefined) context.addIssue({ code: 'custom', message });
 });
+
+/** Why a text is no such address; undefined for one that is. */
+export function httpUrlProblem(text: string): string | undefined {
+  const url = parseUrl(text);
+  if (/[\s\p{Cc}]/u.test(text)) return 'must not hold blanks, line breaks or control characters';
+  if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:'))
+    return 'must be an address that begins with http:// or https://';
+  return url.username === '' && url.password === ''
+    ? undefined
+    : 'must not hold a user name or password; use the authentication settings';
+}
 
 /** An address whose path is the key to it, as chat services hand them out: reads show its host only. */
 export const secretUrl = httpUrl.transform(text => new SecretUrl(text)).meta({ secret: true });
@@ -144,3 +167,8 @@ export function repeatedItems<Item>(
     return [];
   });
 }
+
+/** A rule between settings also holds when one of them is wrong, so that all errors show at once. */
+export const EVEN_WHEN_INVALID = {
+  when: ({ value }: { readonly value: unknown }): boolean => typeof value === 'object' && value !== null,
+};

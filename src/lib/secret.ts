@@ -92,8 +92,12 @@ export function secretPieces(secret: string): readonly string[] {
   const { href, pathname, search, searchParams } = new URL(secret);
   // A segment such as `services` is a word, and stands for something else as well.
   const segments = pathname.split('/').filter(segment => !/^[a-z]*$/.test(segment));
-  return [secret, href, pathname + search, ...searchParams.values(), ...segments];
+  return [secret, href, pathname + search, ...searchParams.values(), ...segments, ...textsBetween(secret)];
 }
+
+/** Of an address with `${…}` places, what stands around them: the whole is never sent. */
+const textsBetween = (address: string): readonly string[] =>
+  address.includes('${') ? address.split(/\$\{[^}]*\}|[/?&=#]/).filter(part => !/^[a-z]*:?$/.test(part)) : [];
 
 /** JSON with the secrets in it, for what is encrypted as a whole. */
 export const revealJson = (value: object): string =>

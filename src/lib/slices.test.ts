@@ -23,3 +23,19 @@ it('lets other work go on between two slices', async () => {
 it('does all without a pause where nothing waits', () => {
   expect(atOnce(counting(5))).toBe(5);
 });
+
+it('lets work that comes later go first as often as it says, and no more', async () => {
+  const order: string[] = [];
+  function* named(name: string, pauses: number, behind?: number): Slices {
+    for (let at = 0; at < pauses; at++) {
+      yield behind;
+      order.push(name);
+    }
+  }
+  await Promise.all([
+    inSlices(named('heavy', 2, 3)),
+    inSlices(named('light', 6)),
+    inSlices(named('other', 1, 1)),
+  ]);
+  expect(order).toEqual(['light', 'other', 'light', 'heavy', 'light', 'light', 'light', 'heavy', 'light']);
+});

@@ -30,6 +30,12 @@ export class SpendingLimit {
     return this.#left > 0 ? 0 : Math.max(1, (-this.#left * 1000) / this.#options.perSecond);
   }
 
+  /** What was spent and has not come back yet. */
+  spent(): number {
+    this.#refill();
+    return this.#options.most - this.#left;
+  }
+
   spend(amount: number): void {
     this.#refill();
     this.#left -= amount;

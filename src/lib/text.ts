@@ -1,13 +1,20 @@
 /** The text with what is no Unicode, such as half a character, replaced: strict receivers refuse it. */
-const wellFormed = (text: string): string => text.replace(/\p{Surrogate}/gu, '\ufffd');
+export const wellFormed = (text: string): string => text.replace(/\p{Surrogate}/gu, '\ufffd');
 
-/** JSON whose texts and names are Unicode throughout. */
-export const wellFormedJson = (value: unknown): string =>
-  JSON.stringify(value, (_, inner: unknown) => {
+/** JSON writes half a character as this (ECMA-262 section 25.5.4.3), and nothing else. */
+const HALF = /\\ud[89a-f]/;
+
+/** JSON whose texts and names are Unicode throughout (RFC 7493 section 2.1). */
+export function wellFormedJson(value: unknown): string {
+  const text = JSON.stringify(value);
+  // Of what is no JSON at all, such as undefined, nothing is made either.
+  if (text === undefined || !HALF.test(text)) return text;
+  return JSON.stringify(value, (_, inner: unknown) => {
     if (typeof inner === 'string') return wellFormed(inner);
     if (typeof inner !== 'object' || inner === null || Array.isArray(inner)) return inner;
     return Object.fromEntries(Object.entries(inner).map(([name, held]) => [wellFormed(name), held]));
   });
+}
 
 /**
  * The longest beginning of a text that takes at most `most` UTF-16 units, counted after `written` has put each
@@ -43,6 +50,10 @@ export function truncateToBytes(text: string, maxBytes: number): string {
 
 /** Bytes of a character behind its first look like 10xxxxxx. */
 const isContinuation = (byte: number | undefined): boolean => byte !== undefined && (byte & 0xc0) === 0x80;
+
+/** The text without control characters but for tabs and line feeds, which is how each of its lines ends. */
+export const plainText = (text: string): string =>
+  text.replace(/\r\n?/g, '\n').replace(/(?![\t\n])\p{Cc}/gu, '');
 
 /**
  * A copy in one piece of a text that may be a slice of a larger one, or put together of others. V8 keeps the larger one

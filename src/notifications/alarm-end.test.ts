@@ -3,14 +3,13 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { observedClockOf, type TestClock, testClock } from '../../test/helpers/clock.ts';
 import { type TestComponents, testComponents } from '../../test/helpers/components.ts';
 import { openTestStorage, type TestStorage } from '../../test/helpers/storage.ts';
+import { testEngine } from '../../test/helpers/test-engine.ts';
 import type { HeadgateEvent } from '../events/event.ts';
-import { monotonicIds } from '../lib/ids.ts';
-import { silentLogger } from '../lib/logger.ts';
 import type { ObservedClock } from '../lib/observed-clock.ts';
 import type { Component } from '../pipelines/components/component.ts';
 import type { IncidentRow } from '../storage/stores/incidents.ts';
 import type { Target } from '../targets/target.ts';
-import { createEngine, type Engine } from './engine.ts';
+import type { Engine } from './engine.ts';
 import { configureNotification, type Notification } from './notification.ts';
 
 let store: TestStorage;
@@ -31,18 +30,9 @@ const hook: Target = {
 };
 
 function create(): Engine {
-  return createEngine({
-    workspace: 'default',
-    storage: store.storage,
-    components,
-    clock,
-    observedClock,
-    ids: monotonicIds(clock),
-    logger: silentLogger,
+  return testEngine({
+    ...{ storage: store.storage, components, clock, observedClock },
     outbox: { enqueue: (rows, event) => void events.push(...rows.map(() => event)), readFrom: () => {} },
-    externalUrl: () => undefined,
-    instanceName: () => 'gate',
-    operationalTarget: () => undefined,
   });
 }
 
@@ -70,8 +60,10 @@ const silent = (settings: object = {}): Notification =>
     ...settings,
   });
 
+const lead: Target = { ...hook, settings: { ...hook.settings, id: 'lead' } };
+
 async function start(notification: Notification): Promise<void> {
-  engine.configure([notification], [hook]);
+  engine.configure([notification], [hook, lead]);
   await engine.start();
 }
 
@@ -193,6 +185,19 @@ describe('keepFiringFor', () => {
     expect(told()).toEqual(['ALARM', 'OK']);
   });
 
+  it('goes on where it was by a clock that was set back before a restart', async () => {
+    const notification = silent({ keepFiringFor: '30s' });
+    await start(notification);
+    await without(7);
+    await withData(20);
+    clock.step(-365 * 86_400_000);
+    await restart(notification, 60_000);
+    await withData(8);
+    expect(told()).toEqual(['ALARM']);
+    await withData(4);
+    expect(told()).toEqual(['ALARM', 'OK']);
+  });
+
   it('takes no time in which the process did not run', async () => {
     await start(silent({ keepFiringFor: '30s' }));
     await without(7);
@@ -267,11 +272,72 @@ describe('flapThreshold', () => {
     expect(told().slice(4)).toEqual(['ALARM', 'OK']);
   });
 
+  it('counts changes, and ends after a window without one, by a clock that was set back before a restart', async () => {
+    const notification = silent({ flapThreshold: 4, flapWindow: '1m' });
+    await start(notification);
+    await flap(2);
+    await withData(1);
+    clock.step(-365 * 86_400_000);
+    await restart(notification, 0);
+    await without(6);
+    expect(events.at(-1)).toMatchObject({ flapping: true, changes: 5 });
+    clock.step(-365 * 86_400_000);
+    await restart(notification, 0);
+    await withData(63);
+    expect(told().slice(4)).toEqual(['ALARM', 'OK']);
+  });
+
   it('is off unless it is set', async () => {
     await start(silent());
     await flap(10);
     expect(events.some(event => 'flapping' in event)).toBe(false);
     expect(told()).toHaveLength(19);
+  });
+});
+
+describe('an alarm that escalates', () => {
+  const ESCALATING = { escalateAfter: '1m', escalateTo: ['lead'] };
+  /** Target and status of what is sent, in its order. */
+  const sent = async (): Promise<string[]> => {
+    const { rows } = await store.storage.in('default').deliveries.list({}, { offset: 0, limit: 100 });
+    return rows.toReversed().map(({ target, status }) => `${target} ${status}`);
+  };
+
+  beforeEach(open);
+  afterEach(close);
+
+  it('does not while it is only kept, does once its condition is met again, and ends for all', async () => {
+    const notification = silent({ ...ESCALATING, keepFiringFor: '2m' });
+    await start(notification);
+    await without(7);
+    await withData(90);
+    expect(await sent()).toEqual(['hook ALARM']);
+    await restart(notification, 0);
+    await withData(5);
+    expect(await sent()).toEqual(['hook ALARM']);
+    await without(9);
+    expect(await sent()).toEqual(['hook ALARM', 'lead ALARM']);
+    expect(events.at(-1)).toMatchObject({ escalated: true });
+    await withData(125);
+    expect(await sent()).toEqual(['hook ALARM', 'lead ALARM', 'hook OK', 'lead OK']);
+  });
+
+  it('ends for its target alone when its time is over while it is kept', async () => {
+    await start(silent({ ...ESCALATING, keepFiringFor: '2m' }));
+    await without(7);
+    await withData(125);
+    expect(await sent()).toEqual(['hook ALARM', 'hook OK']);
+  });
+
+  it('does once, however often its condition changes while it flaps, and tells the end to all', async () => {
+    await start(silent({ ...ESCALATING, flapThreshold: 2, flapWindow: '1m' }));
+    await flap(1);
+    await flap(20);
+    expect((await sent()).filter(line => line.startsWith('lead'))).toEqual(['lead ALARM']);
+    const alarms = (await sent()).filter(line => line === 'hook ALARM').length;
+    await withData(65);
+    expect((await sent()).slice(-2)).toEqual(['hook OK', 'lead OK']);
+    expect((await sent()).filter(line => line === 'hook ALARM')).toHaveLength(alarms);
   });
 });
 

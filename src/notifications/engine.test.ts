@@ -3,18 +3,18 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { observedClockOf, type TestClock, testClock } from '../../test/helpers/clock.ts';
 import { type TestComponents, testComponents } from '../../test/helpers/components.ts';
 import { openTestStorage, type TestStorage } from '../../test/helpers/storage.ts';
+import { testEngine } from '../../test/helpers/test-engine.ts';
 import { until } from '../../test/helpers/until.ts';
 import { createResultBus, type ResultBus } from '../delivery/results.ts';
 import type { HeadgateEvent } from '../events/event.ts';
 import { AppError } from '../lib/errors.ts';
-import { monotonicIds } from '../lib/ids.ts';
 import { silentLogger } from '../lib/logger.ts';
 import type { Component } from '../pipelines/components/component.ts';
 import type { StorageOperation } from '../storage/operations/operation.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { IncidentRow } from '../storage/stores/incidents.ts';
 import type { Target } from '../targets/target.ts';
-import { createEngine, type Engine } from './engine.ts';
+import type { Engine } from './engine.ts';
 import { configureNotification } from './notification.ts';
 
 interface Notified {
@@ -68,13 +68,8 @@ function create(): Engine {
     commit: (operation: StorageOperation) =>
       refuse ? Promise.reject(refuse) : store.storage.commit(operation),
   };
-  return createEngine({
-    workspace: 'default',
-    storage,
-    components,
-    clock,
-    observedClock: observedClockOf(clock),
-    ids: monotonicIds(clock),
+  return testEngine({
+    ...{ storage, components, clock, observedClock: observedClockOf(clock) },
     logger: {
       ...silentLogger,
       error: (_, message) => void logged.push(message),
@@ -86,7 +81,6 @@ function create(): Engine {
       readFrom: () => {},
     },
     externalUrl: () => 'https://gate.example/',
-    instanceName: () => 'gate',
     operationalTarget: () => operational,
     isDisabled: (kind, subject) => kind === 'input' && disabled.has(subject.name),
   });
@@ -160,6 +154,10 @@ it('notifies once that an input is silent and once that it is back', async () =>
     __pipeline: 'edge',
   });
   expect(alarm?.incidentUrl).toBe(`https://gate.example/#/incidents/${alarm?.incidentId}`);
+  expect(alarm?.silenceUrl).toBe(
+    'https://gate.example/silences/new?matcher=cribl_notification%3Dsilent&matcher=pipeline%3Dedge&matcher=input%3Dsyslog%3Aapp',
+  );
+  expect(ok).not.toHaveProperty('silenceUrl');
   expect((alarm?.endtime ?? 0) - (alarm?.starttime ?? 0)).toBe(60);
   expect(ok).toMatchObject({ severity: 'info', incidentId: alarm?.incidentId });
   expect(ok?._raw).toMatch(/^Source syslog:app is receiving data again after 1m( \d+s)?$/);
@@ -228,6 +226,14 @@ it('reminds as often as repeatInterval says', async () => {
   await start(silent({ repeatInterval: '30s' }));
   await pass(121);
   expect(statuses()).toEqual(['ALARM', 'ALARM', 'ALARM']);
+  const since = notified[0]?.event._time;
+  expect(notified.map(({ event }) => [event.reminder, event.since])).toEqual([
+    [undefined, since],
+    [1, since],
+    [2, since],
+  ]);
+  // Their text is the documented one.
+  expect(new Set(notified.map(({ event }) => event._raw)).size).toBe(1);
 });
 
 it('waits for as long as the condition must hold', async () => {
@@ -375,7 +381,9 @@ it('keeps one row of the bulletin for a notification, counting what else is open
   expect((await messages())[0]).toMatchObject({
     id: 'silent',
     severity: 'warn',
-    text: 'Source syslog:other had no data for 60s (1 more open)',
+    text: expect.stringMatching(
+      /^Source syslog:other had no data for 60s \(1 more open: syslog:app\)\npipeline edge · host 127\.0\.0\.1:1 · since /,
+    ),
   });
 });
 
@@ -652,7 +660,7 @@ it('shows what concerns operational deliveries on the bulletin only', async () =
   await pass(1);
   expect(health().map(({ targets }) => targets)).toEqual([[], []]);
   const message = await store.storage.in('default').messages.get('headgate-target-health');
-  expect(message?.text).toContain('is failing: status 410 (1 more open)');
+  expect(message?.text).toContain('is failing: status 410 (1 more open: second)');
 });
 
 it('notifies that a target fails once the disk accepts it', async () => {

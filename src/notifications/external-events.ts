@@ -2,8 +2,8 @@ import * as z from 'zod';
 import { conditions } from '../conditions/index.ts';
 import { EXTERNAL_HINTS } from '../events/delivery-hints.ts';
 import { RESERVED_FIELDS } from '../events/system-fields.ts';
-import { readInput } from '../lib/problem-list.ts';
-import { fieldName } from './notification.ts';
+import { ProblemList, readInput } from '../lib/problem-list.ts';
+import { fieldName } from './metadata.ts';
 
 const MAX_EVENTS = 1000;
 const MAX_FIELDS = 100;
@@ -46,7 +46,6 @@ function* faultsOf(
   reserved: readonly string[],
 ): Generator<[string[], string]> {
   const names = Object.keys(fields);
-  if (names.length > MAX_FIELDS) return yield [[], `must be at most ${MAX_FIELDS} fields`];
   for (const name of names) {
     const fault = faultOf(name, fields[name], reserved);
     if (fault !== undefined) yield [[name], fault];
@@ -89,5 +88,22 @@ const fewEvents = z.array(z.unknown()).max(MAX_EVENTS, TOO_MANY).pipe(events);
 
 /** Reads a body; throws `invalid-request` with the index of each bad event: one bad event refuses the whole body. */
 export function readExternalEvents(raw: unknown): readonly ExternalEvent[] {
+  assertFewFields(raw);
   return Array.isArray(raw) ? readInput(fewEvents, raw) : [readInput(event, raw)];
+}
+
+/** Asked before any field is looked at. */
+function assertFewFields(raw: unknown): void {
+  const problems = new ProblemList();
+  const list: readonly unknown[] = Array.isArray(raw) ? raw : [raw];
+  if (list.length > MAX_EVENTS) return;
+  for (const [at, one] of list.entries())
+    if (countOf(one) > MAX_FIELDS)
+      problems.add(Array.isArray(raw) ? `[${at}].fields` : 'fields', `must be at most ${MAX_FIELDS} fields`);
+  if (problems.count > 0) throw problems.refusal();
+}
+
+function countOf(one: unknown): number {
+  const { fields }: { readonly fields?: unknown } = Object(one);
+  return typeof fields === 'object' && fields !== null ? Object.keys(fields).length : 0;
 }

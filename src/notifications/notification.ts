@@ -3,15 +3,16 @@ import * as z from 'zod';
 import type { SubjectKind } from '../conditions/condition.ts';
 import { type AlertingRule, conditions, findCondition } from '../conditions/index.ts';
 import { SEVERITIES } from '../events/event.ts';
-import { RESERVED_FIELDS } from '../events/system-fields.ts';
-import { expressionText } from '../expressions/schema.ts';
+import { type CalendarWindow, calendarWindows } from '../lib/calendar-windows.ts';
 import { duration, httpUrl, identifier, repeatedItems } from '../lib/schemas.ts';
 import { mailConf } from '../targets/recipients.ts';
 import type { EndSettings } from './incidents/condition-changes.ts';
-import { type MuteWindow, muteWindows } from './mute.ts';
+import { fieldName, metadata } from './metadata.ts';
 
 /** Id of Headgate's own notification, whose incidents are failing targets. No other may have it. */
 export const TARGET_HEALTH = 'headgate-target-health';
+/** The condition of these incidents. */
+export const TARGET_FAILING = 'target-failing';
 
 const targetConfig = z.strictObject({
   id: identifier.describe('Id of the target.'),
@@ -28,34 +29,6 @@ const targetConfigs = z
         code: 'custom',
         path: [index, 'id'],
         message: 'must be listed once; an earlier item has the same id',
-      });
-  });
-
-/** Name of a field that a notification adds to events. */
-export const fieldName = z
-  .string()
-  .regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, 'must be a name of letters, digits and "_", no digit first');
-
-const metadata = z
-  .array(
-    z.strictObject({
-      name: fieldName
-        .refine(name => !RESERVED_FIELDS.includes(name), {
-          error: 'is a field that every event has or may have; choose another name',
-        })
-        .describe('Name of the field.'),
-      value: expressionText.describe(
-        "Expression that gives its value; a text stands in quotes: `'production'`.",
-      ),
-    }),
-  )
-  .max(100)
-  .superRefine((entries, context) => {
-    for (const { index } of repeatedItems(entries, ({ name }) => name))
-      context.addIssue({
-        code: 'custom',
-        path: [index, 'name'],
-        message: 'must be given once; an earlier item has the same name',
       });
   });
 
@@ -98,6 +71,17 @@ export const notificationSchema = z.strictObject({
       'Where changes are counted, and how long a flapping alarm stays without one; 1h when left out.',
     ),
   repeatInterval: duration({ min: '1s' }).optional().describe('Remind while the alarm lasts, this often.'),
+  escalateAfter: duration({ min: '1m' })
+    .optional()
+    .describe(
+      'How long after its alarm an open incident that nobody has acknowledged goes to escalateTo as well.',
+    ),
+  escalateTo: z
+    .array(identifier)
+    .min(1)
+    .max(100)
+    .optional()
+    .describe('Ids of the targets that it goes to then; they get its end, too.'),
   groupBy: z
     .array(fieldName)
     .max(32)
@@ -111,7 +95,7 @@ export const notificationSchema = z.strictObject({
     .describe(
       'How long a group that was sent waits before it is sent again with more events; 5m when left out.',
     ),
-  muteWindows: muteWindows
+  muteWindows: calendarWindows
     .default([])
     .describe('When its alarms are held back; the ends of alarms that were sent are not.'),
 });
@@ -131,6 +115,15 @@ export interface Grouping {
 const DEFAULT_GROUP_WAIT_MS = 30_000;
 const DEFAULT_GROUP_INTERVAL_MS = 300_000;
 
+/** Where alarms go that nobody acknowledges. */
+interface Escalation {
+  readonly afterMs: number;
+  /** As it is written, such as `15m`. */
+  readonly after: string;
+  /** Ids of targets. */
+  readonly targets: readonly string[];
+}
+
 /** A rule of the configuration, ready to evaluate. */
 export interface Notification {
   readonly id: string;
@@ -148,10 +141,12 @@ export interface Notification {
   readonly end: EndSettings;
   /** How often an open incident is notified again; null for start and resolution only. */
   readonly repeatMs: number | null;
+  /** Undefined where alarms go to no other targets, acknowledged or not. */
+  readonly escalation: Escalation | undefined;
   /** Undefined when each event is sent by itself. */
   readonly grouping: Grouping | undefined;
   /** When its alarms are muted. */
-  readonly muteWindows: readonly MuteWindow[];
+  readonly muteWindows: readonly CalendarWindow[];
   /** Settings for single targets beside its events, by their ids. */
   readonly targetConfigs: Readonly<Record<string, unknown>> | undefined;
   /** Changes with condition or conf; an open incident of another fingerprint is closed. */
@@ -187,6 +182,7 @@ export function configureNotification(raw: unknown): Notification {
     forMs: settings.for.ms,
     end: endOf(settings),
     repeatMs: settings.repeatInterval?.ms ?? rule.repeatMs,
+    escalation: escalationOf(settings),
     grouping: groupingOf(settings),
     muteWindows: settings.muteWindows,
     get targetConfigs() {
@@ -255,6 +251,19 @@ const groupByMissing = (names: readonly string[]): z.ZodError =>
       input: undefined,
     })),
   );
+
+/** Throws where one of the two settings stands without the other. */
+function escalationOf({ escalateAfter, escalateTo }: NotificationSettings): Escalation | undefined {
+  if (escalateAfter === undefined && escalateTo === undefined) return undefined;
+  if (escalateAfter === undefined)
+    throw settingMissing('escalateAfter', 'is needed with escalateTo, such as 15m');
+  if (escalateTo === undefined)
+    throw settingMissing('escalateTo', 'is needed with escalateAfter: ids of targets, such as [oncall_lead]');
+  return { afterMs: escalateAfter.ms, after: escalateAfter.text, targets: [...new Set(escalateTo)] };
+}
+
+const settingMissing = (name: string, message: string): z.ZodError =>
+  new z.ZodError([{ code: 'custom', path: [name], message, input: undefined }]);
 
 const groupingOf = ({ groupBy, groupWait, groupInterval }: NotificationSettings): Grouping | undefined =>
   groupBy && {

@@ -1,11 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Bench, startBench, URL_OF } from '../../test/helpers/monitor.ts';
 import { openTestStorage, type TestStorage } from '../../test/helpers/storage.ts';
+import { testEngine } from '../../test/helpers/test-engine.ts';
 import type { HeadgateEvent } from '../events/event.ts';
 import { HttpFailure } from '../lib/http/failure.ts';
-import { monotonicIds } from '../lib/ids.ts';
-import { silentLogger } from '../lib/logger.ts';
-import { createEngine, type Engine } from './engine.ts';
+import type { Engine } from './engine.ts';
 import { configureNotification } from './notification.ts';
 
 let store: TestStorage;
@@ -38,18 +37,12 @@ beforeEach(async () => {
   bench = await startBench(pull('edge'), push('sender'));
   events = [];
   counted = 0;
-  engine = createEngine({
-    workspace: 'default',
+  engine = testEngine({
     storage: store.storage,
     components: bench.monitor.components,
     clock: bench.clock,
     observedClock: bench.observedClock,
-    ids: monotonicIds(bench.clock),
-    logger: silentLogger,
     outbox: { enqueue: (_rows, event) => void events.push(event), readFrom: () => {} },
-    externalUrl: () => undefined,
-    instanceName: () => 'gate',
-    operationalTarget: () => undefined,
   });
 });
 

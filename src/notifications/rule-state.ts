@@ -1,6 +1,7 @@
 import type { IncidentRow } from '../storage/stores/incidents.ts';
 import { type ConditionChanges, changesOf } from './incidents/condition-changes.ts';
 import type { Notification } from './notification.ts';
+import { keyParts } from './subjects.ts';
 
 /** What a transition uses of its notification, also of one that is no longer in the configuration. */
 export interface RuleOrigin
@@ -43,4 +44,29 @@ export interface RuleState {
 export function notifiedTargets(incident: IncidentRow): readonly string[] {
   const notified: unknown = JSON.parse(incident.notified);
   return Array.isArray(notified) ? notified.filter(id => typeof id === 'string') : [];
+}
+
+/** Kinds whose keys begin with the pipeline, or with `*` in its place. */
+const KEYED_BY_PIPELINE: ReadonlySet<RuleOrigin['subjectKind']> = new Set([
+  'input',
+  'output',
+  'either',
+  'target',
+]);
+
+/** The name of a subject in events, by its key. */
+export const subjectNameOf = (kind: RuleOrigin['subjectKind'], key: string): string =>
+  KEYED_BY_PIPELINE.has(kind) ? keyParts(key).name : key;
+
+/** Subjects that a text names; the rest is counted. */
+const MOST_NAMED = 3;
+
+/** The names of some subjects that have an open incident, beside this one. */
+export function otherSubjects({ incidents, origin }: RuleState, key: string): readonly string[] {
+  const names: string[] = [];
+  for (const other of incidents.keys()) {
+    if (names.length === MOST_NAMED) break;
+    if (other !== key) names.push(subjectNameOf(origin.subjectKind, other));
+  }
+  return names;
 }

@@ -1,7 +1,9 @@
 import type { ComponentConf, ComponentKinds, NameSelector, Subject } from '../conditions/condition.ts';
+import { findCondition } from '../conditions/index.ts';
 import { copyText } from '../lib/text.ts';
 import { type Component, type Components, componentName } from '../pipelines/components/component.ts';
 import type { ComponentKind } from '../pipelines/metric.ts';
+import type { IncidentSpan } from '../storage/stores/incidents.ts';
 
 /** A component that was seen, as conditions evaluate it. */
 export interface ComponentSubject extends Subject {
@@ -135,25 +137,32 @@ interface SubjectChange {
 export function createSubjectTable(components: Pick<Components, 'all' | 'revision'>): SubjectTable {
   let revision: number | undefined;
   let version = 0;
-  let subjects = new Map<Component, ComponentSubject>();
+  const subjects = new Map<Component, ComponentSubject>();
   let change: SubjectChange = { added: [], gone: new Set() };
   /** Undefined until the first search by name: patterns do not use it. */
   let byName: Map<string, ComponentSubject[]> | undefined;
 
+  /** The table changes in place: of many components that come in small numbers each copy would be as large as all. */
   function read(): SubjectChange {
-    const before = subjects;
+    const all = components.all();
     const added: ComponentSubject[] = [];
-    subjects = new Map();
-    for (const component of components.all()) {
-      const existing = before.get(component);
-      const subject = existing ?? subjectOf(component);
-      if (existing === undefined) added.push(subject);
+    for (const component of all) {
+      if (subjects.has(component)) continue;
+      const subject = subjectOf(component);
+      added.push(subject);
       subjects.set(component, subject);
     }
+    return { added, gone: subjects.size > all.length ? removeAllBut(new Set(all)) : new Set() };
+  }
+
+  function removeAllBut(present: ReadonlySet<Component>): ReadonlySet<ComponentSubject> {
     const gone = new Set<ComponentSubject>();
-    if (before.size + added.length > subjects.size)
-      for (const [component, subject] of before) if (!subjects.has(component)) gone.add(subject);
-    return { added, gone };
+    for (const [component, subject] of subjects) {
+      if (present.has(component)) continue;
+      gone.add(subject);
+      subjects.delete(component);
+    }
+    return gone;
   }
 
   function index(names: Map<string, ComponentSubject[]>, { added, gone }: SubjectChange): void {
@@ -238,3 +247,64 @@ export const matchesPipeline = (
   selector: NameSelector,
   pipeline: { readonly id: string; readonly group: string },
 ): boolean => isInGroup(selector, pipeline) && createNameMatcher(selector)(pipeline.id);
+
+interface Span {
+  readonly from: number;
+  readonly until: number;
+}
+
+/**
+ * For how many seconds from `from` until before `until` (epoch ms) at least one incident was open on each component;
+ * components without any are omitted. Time in which several were open counts once.
+ */
+export function openSecondsOf(
+  incidents: readonly IncidentSpan[],
+  components: readonly Component[],
+  { from, until }: Span,
+): ReadonlyMap<Component, number> {
+  if (incidents.length === 0) return new Map();
+  const find = componentFinder(components);
+  const spans = new Map<Component, Span[]>();
+  for (const incident of incidents) {
+    const component = find(incident);
+    if (component === undefined) continue;
+    const span = {
+      from: Math.max(from, incident.opened_at),
+      until: Math.min(until, incident.closed_at ?? until),
+    };
+    const others = spans.get(component);
+    if (others === undefined) spans.set(component, [span]);
+    else others.push(span);
+  }
+  return new Map([...spans].map(([component, all]) => [component, Math.round(unionMs(all) / 1000)]));
+}
+
+function unionMs(spans: readonly Span[]): number {
+  let total = 0;
+  let reached = Number.NEGATIVE_INFINITY;
+  for (const { from, until } of [...spans].sort((one, other) => one.from - other.from)) {
+    total += Math.max(0, until - Math.max(from, reached));
+    reached = Math.max(reached, until);
+  }
+  return total;
+}
+
+/** Subjects do not name the kind of their component: the condition of the incident does. */
+function componentFinder(
+  components: readonly Component[],
+): (incident: Pick<IncidentSpan, 'condition' | 'subject'>) => Component | undefined {
+  const byKey = { input: new Map<string, Component>(), output: new Map<string, Component>() };
+  const amongEither = new Map<string, Component>();
+  for (const component of components) {
+    const subject = subjectOf(component);
+    byKey[component.kind].set(subject.key, component);
+    amongEither.set(subjectAmongEither(subject).key, component);
+  }
+  return ({ condition, subject }) => {
+    const kind = findCondition(condition)?.kind;
+    if (kind === 'input' || kind === 'output') return byKey[kind].get(subject);
+    // A condition on both kinds may be narrowed to inputs; their subjects are then those of inputs.
+    if (kind === 'either') return amongEither.get(subject) ?? byKey.input.get(subject);
+    return undefined;
+  };
+}

@@ -72,3 +72,15 @@ describe('a compiled pattern', () => {
     );
   });
 });
+
+it('keeps what was compiled for all who use the same pattern, and no more of it than may be', () => {
+  const [one, other] = [compilePattern('^shared_in$'), compilePattern('^shared_in$')];
+  expect(other).toBe(one);
+  for (let at = 0; at < 300; at++) compilePattern(`^other_${at}$`);
+  const anew = compilePattern('^shared_in$');
+  expect(anew).not.toBe(one);
+  expect([one, anew].map(pattern => [pattern.test('shared_in'), pattern.test('shared_out')])).toEqual([
+    [true, false],
+    [true, false],
+  ]);
+});

@@ -6,6 +6,9 @@ const LONGEST_PATTERN = 300;
 /** All counts in braces together: each repeats a part of the compiled pattern. */
 const MOST_COUNTED = 400;
 
+/** Compiled patterns that are shared. */
+const MOST_SHARED = 256;
+
 /** What tells whether a name fits. */
 export interface NamePattern {
   /** As it was written. */
@@ -29,10 +32,18 @@ export function patternFault(pattern: string): string | undefined {
   return undefined;
 }
 
+/** By their text, as pipelines of one kind have the same rules, and a compiled pattern takes 12 KB and more. */
+const shared = new Map<string, NamePattern>();
+
 /** Compiles for an automaton, as the time of a match must grow with the length of the name only. Throws for what it does not know. */
 export function compilePattern(pattern: string): NamePattern {
+  const known = shared.get(pattern);
+  if (known !== undefined) return known;
   const compiled = RE2JS.compile(RE2JS.translateRegExp(pattern));
-  return { source: pattern, test: name => compiled.test(name) };
+  const found: NamePattern = { source: pattern, test: name => compiled.test(name) };
+  if (shared.size === MOST_SHARED) shared.clear();
+  shared.set(pattern, found);
+  return found;
 }
 
 function isRegularExpression(pattern: string): boolean {

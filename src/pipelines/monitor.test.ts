@@ -251,8 +251,8 @@ describe('a pipeline that cannot be read', () => {
   it.each([
     [
       'hangs',
-      new HttpFailure('timeout', 'http://edge.test: no complete answer within 5s'),
-      /no complete answer within 5s/,
+      new HttpFailure('timeout', 'http://edge.test: timed out after 5 s connecting'),
+      /timed out after 5 s connecting/,
     ],
     [
       'refuses',
@@ -362,6 +362,17 @@ describe('what piled up in a gap', () => {
     expect(app(bench, 10_000)).toBeCloseTo(1000);
     expect(bench.status('app')).toMatchObject({ metrics: { in_events: 3500 }, silentMs: 500 });
     expect(bench.status('app').lastDataAt).toBeGreaterThan(lastDataAt ?? Number.NaN);
+  });
+
+  it('is spread as well over the time in which its page was there and showed nothing of its engine', async () => {
+    const bench = await startBench(everySecond);
+    const before = await read(bench, 15, 0);
+    expect(app(bench, 10_000)).toBeCloseTo(1000);
+    bench.pages.serve(URL_OF('edge'), 'vector_uptime_seconds 900\n');
+    await bench.clock.advance(20_000);
+    await read(bench, 1, before + 2000);
+    expect(app(bench, 10_000)).toBeCloseTo(1000);
+    expect(bench.status('app').metrics.in_events).toBe(3500);
   });
 
   it('while this process did not run is volume, in no window and no data', async () => {

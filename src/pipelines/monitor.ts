@@ -2,7 +2,6 @@
  * Watches the configured pipelines: scrapes the ones with a url, takes what the others push, and keeps
  * the state of every input and output. Counters and silence survive a restart by a snapshot.
  */
-import { join } from 'node:path';
 import { digestOf, isSameDigest } from '../lib/digest.ts';
 import { AppError, notFound, reasonOf } from '../lib/errors.ts';
 import type { HttpClient } from '../lib/http/client.ts';
@@ -11,6 +10,7 @@ import type { ObservedClock } from '../lib/observed-clock.ts';
 import { createRepeat, type Repeat } from '../lib/repeat.ts';
 import { inSlices, type Slices } from '../lib/slices.ts';
 import type { Component, Components } from './components/component.ts';
+import type { ComponentIds } from './components/component-ids.ts';
 import { createComponentRegistry } from './components/registry.ts';
 import { type ComponentState, dropUnusedWindows } from './components/state.ts';
 import { describeComponents } from './components/status.ts';
@@ -29,21 +29,26 @@ import {
   type PipelineSettings,
   type PushSettings,
 } from './settings.ts';
-import { createSnapshots, type PipelineRecord, type Snapshots } from './snapshot/file.ts';
+import type { PipelineRecord, PipelineSnapshot } from './snapshot/record.ts';
+import { createSnapshots, type SnapshotPlace, type Snapshots } from './snapshot/snapshots.ts';
 
 export interface MonitorOptions {
   readonly http: HttpClient;
   readonly clock: ObservedClock;
   readonly logger: Logger;
-  /** The snapshot is kept in its file `snapshot`. */
-  readonly dataFolder: string;
+  /** Where the snapshot is kept. */
+  readonly snapshot: SnapshotPlace;
   /** Files that settings refer to. */
   readonly files: OperatorFiles;
   readonly meter: PipelineMeter;
+  /** Is stopped with it. */
+  readonly ids: ComponentIds;
   /** What all pipelines may have together; what is there stays, however much. Left out, there is no bound. */
   readonly quotas?: PipelineContext['quotas'];
   /** Left out, rules of users may take any time. */
   readonly matching?: PipelineContext['matching'];
+  /** Left out, nothing is known of what is usual. */
+  readonly usual?: Components['usual'];
   /** 0 to 1; spreads first readings. */
   readonly random?: () => number;
 }
@@ -93,10 +98,11 @@ interface IngestedSamples {
 
 export interface IngestedPoints extends Ingested, IngestedSamples {}
 
-/** Below the data folder. */
-export const SNAPSHOT_FILE = 'snapshot';
-
 const SNAPSHOT_MS = 30_000;
+/** When a component has come or gone since: without a trace of it, another process could not judge its silence. */
+const SNAPSHOT_OF_NEW_MS = 5000;
+/** How often is recorded what is there. */
+const TOUCH_MS = 6 * 3_600_000;
 /** The pause after a snapshot is at least that many times as long as writing it took. */
 const SNAPSHOT_PAUSE = 20;
 
@@ -107,15 +113,18 @@ class PipelineMonitor implements Monitor {
   readonly #context: PipelineContext;
   readonly #pipelines = new Map<string, Pipeline>();
   readonly #snapshots: Snapshots;
+  readonly #ids: ComponentIds;
   #findByToken = createTokenLookup([]);
   #isRetained: (component: Component) => boolean = () => false;
   #started = false;
   #upkeep: readonly Repeat[] = [];
+  /** When the last snapshot was written on the monotonic clock, how long that took, and the revision that it holds. */
+  #saved = { at: 0, tookMs: 0, revision: 0 };
 
   constructor(options: MonitorOptions) {
-    const { http, clock, files, meter, quotas, matching } = options;
+    const { http, clock, files, meter, quotas, matching, ids } = options;
     const logger = options.logger.child({ component: 'pipelines' });
-    const registry = createComponentRegistry(clock, MOST_COMPONENTS);
+    const registry = createComponentRegistry({ clock, limit: MOST_COMPONENTS, ids });
     const store = createSeriesStore(MOST_SERIES);
     this.#context = {
       http,
@@ -130,7 +139,8 @@ class PipelineMonitor implements Monitor {
       quotas,
       matching,
     };
-    this.#snapshots = createSnapshots({ path: join(options.dataFolder, SNAPSHOT_FILE), logger });
+    this.#snapshots = createSnapshots({ place: options.snapshot, logger });
+    this.#ids = ids;
     const pipelines = this.#pipelines;
     const pipelineOf = ({ component }: ComponentState) => pipelines.get(component.pipeline);
     this.components = {
@@ -141,6 +151,7 @@ class PipelineMonitor implements Monitor {
       get revision() {
         return registry.revision;
       },
+      usual: options.usual ?? (() => undefined),
       pipeline: id => pipelines.get(id)?.state(),
       pipelines: () => [...pipelines.values()].map(pipeline => pipeline.state()),
     };
@@ -178,18 +189,20 @@ class PipelineMonitor implements Monitor {
 
   async start(): Promise<void> {
     await this.#snapshots.restore(record => this.#restore(record));
+    await this.#ids.recording();
     this.#started = true;
+    this.#saved = { ...this.#saved, at: this.#context.clock.monotonic() };
     for (const pipeline of this.#pipelines.values()) pipeline.start();
     this.#upkeep = this.#createUpkeep();
     for (const one of this.#upkeep) one.start();
   }
 
   async stop(): Promise<void> {
-    if (!this.#started) return;
+    if (!this.#started) return this.#ids.stop();
     this.#started = false;
     const stopping = this.#upkeep.map(one => one.stop());
     for (const pipeline of this.#pipelines.values()) pipeline.stop();
-    await Promise.all(stopping);
+    await Promise.all([...stopping, this.#ids.stop()]);
     await this.#saveSnapshot();
   }
 
@@ -228,8 +241,15 @@ class PipelineMonitor implements Monitor {
     });
   }
 
-  /** A push that comes while another one of its pipeline is under way waits: its counters are those of a later time. */
+  /** Answers a push once what it was the first to name can be shown, or the store has refused its id. */
   #inOrder<Result>(id: string, take: (pipeline: Pipeline) => Slices<Result>): Soon<Result> {
+    const result = this.#oneByOne(id, take);
+    const shown = (taken: Result): Soon<Result> => this.#ids.recording()?.then(() => taken) ?? taken;
+    return result instanceof Promise ? result.then(shown) : shown(result);
+  }
+
+  /** A push that comes while another one of its pipeline is under way waits: its counters are those of a later time. */
+  #oneByOne<Result>(id: string, take: (pipeline: Pipeline) => Slices<Result>): Soon<Result> {
     const { pushes } = this.#requirePipeline(id);
     const begin = () => inSlices(take(this.#requirePipeline(id)));
     if (!pushes.isFree()) return pushes.run(async () => begin());
@@ -259,12 +279,32 @@ class PipelineMonitor implements Monitor {
       pipeline.restore(record);
   }
 
-  #saveSnapshot(): Promise<void> {
-    return this.#snapshots.write(this.#records());
+  async #saveSnapshot(): Promise<void> {
+    const { registry, clock } = this.#context;
+    const { revision } = registry;
+    const begunAt = clock.monotonic();
+    const waited = { ms: 0 };
+    await this.#snapshots.write(this.#records(waited));
+    const at = clock.monotonic();
+    this.#saved = { at, tookMs: at - begunAt - waited.ms, revision };
   }
 
-  *#records(): Iterable<() => PipelineRecord> {
-    for (const pipeline of this.#pipelines.values()) yield () => pipeline.record();
+  async #saveSnapshotWhenDue(): Promise<void> {
+    const { registry, clock } = this.#context;
+    const { at, tookMs, revision } = this.#saved;
+    const pause = registry.revision === revision ? SNAPSHOT_MS : SNAPSHOT_OF_NEW_MS;
+    if (clock.monotonic() - at >= Math.max(pause, SNAPSHOT_PAUSE * tookMs)) await this.#saveSnapshot();
+  }
+
+  /** Each pipeline between two of its pages, as one that is under way would be read to its end at once. */
+  async *#records(waited: { ms: number }): AsyncIterable<() => PipelineSnapshot> {
+    const { clock } = this.#context;
+    for (const pipeline of this.#pipelines.values()) {
+      const from = clock.monotonic();
+      await pipeline.idle();
+      waited.ms += clock.monotonic() - from;
+      yield () => pipeline.record();
+    }
   }
 
   #createUpkeep(): readonly Repeat[] {
@@ -276,11 +316,17 @@ class PipelineMonitor implements Monitor {
     return [
       createRepeat({
         clock,
-        interval: tookMs => Math.max(SNAPSHOT_MS, SNAPSHOT_PAUSE * tookMs),
-        work: () => this.#saveSnapshot(),
+        interval: SNAPSHOT_OF_NEW_MS,
+        work: () => this.#saveSnapshotWhenDue(),
         faults,
       }),
       createRepeat({ clock, interval: SWEEP_MS, work: () => this.#sweep(), faults }),
+      createRepeat({
+        ...{ clock, faults },
+        interval: TOUCH_MS,
+        firstAfterMs: SWEEP_MS,
+        work: () => this.#ids.touch(this.components.all()),
+      }),
     ];
   }
 

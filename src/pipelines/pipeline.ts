@@ -7,10 +7,12 @@ import type { PipelineContext } from './context.ts';
 import { createRsyslogReader, type RsyslogReader, type RsyslogReading } from './engines/rsyslog.ts';
 import { createPointReader, type PushedValue, type ReadPoints } from './ingest/pushed.ts';
 import {
+  createFindingLog,
   createPipelineSources,
   createScrapeSource,
   dropComponent,
   dropScrapeSource,
+  type FindingLog,
   type PipelineSources,
   type ScrapeSource,
   type ScrapeSourceParts,
@@ -22,7 +24,7 @@ import { type PushContent, PushRecognition } from './recognition.ts';
 import { createScraper, createScrapeStatus, type Scraper, type ScrapeStatus } from './scrape/scraper.ts';
 import type { PipelineSettings } from './settings.ts';
 import { encodePipeline, restoreComponents, restoreScrapeSource } from './snapshot/codec.ts';
-import type { PipelineRecord } from './snapshot/file.ts';
+import type { PipelineRecord, PipelineSnapshot } from './snapshot/record.ts';
 
 /** How many values of a push were kept, and how many increases were not counted, as their time may have been. */
 interface PushedCount {
@@ -47,7 +49,11 @@ export interface Pipeline {
   whyUnread(state: ComponentState): string | undefined;
   /** For how long none of its pages could be read, in observed ms; 0 when one was, and where it pushes. */
   unreadMs(): number;
-  record(): PipelineRecord;
+  /** Resolves when the pages that are being read now are read. */
+  idle(): Promise<void>;
+  /** What the snapshot keeps. A page that is being read is read to its end first. */
+  record(): PipelineSnapshot;
+  /** Takes a record of it, which may be a part of what there is, before it is started. */
   restore(record: PipelineRecord): void;
   start(): void;
   stop(): void;
@@ -102,6 +108,7 @@ class RunningPipeline implements Pipeline {
   readonly #readers: Map<string, RsyslogReader>;
   readonly #limit: CardinalityLimit;
   readonly #parts: ScrapeSourceParts;
+  readonly #findings: FindingLog;
   readonly #status: ScrapeStatus;
   /** Undefined for a pipeline that pushes. */
   readonly #scraper: Scraper | undefined;
@@ -118,6 +125,7 @@ class RunningPipeline implements Pipeline {
     const logger = context.logger.child({ pipeline: settings.id });
     this.settings = settings;
     this.#context = context;
+    this.#logger = logger;
     const { sources, readers, pushes } = from ?? createPipelineSources();
     this.#sources = sources;
     this.#readers = readers;
@@ -132,14 +140,15 @@ class RunningPipeline implements Pipeline {
       source.limit = this.#limit;
       this.#limit.seriesCount += source.series.size;
     }
+    this.#findings = createFindingLog(context.clock, logger);
     this.#parts = {
       pipeline: { pipeline: settings.id, group: settings.group, engine: settings.engine },
       limit: this.#limit,
       partial: settings.push === true,
+      noted: this.#findings.note,
     };
     this.#status = createScrapeStatus(context.clock);
     this.#valueOf = createPointReader(settings, context.matching);
-    this.#logger = logger;
     this.#rsyslog = rsyslogReadingOf(settings);
     this.#recognition = new PushRecognition({
       ...{ settings, clock: context.clock, logger },
@@ -242,6 +251,7 @@ class RunningPipeline implements Pipeline {
       unreachableSince: scraping?.unreachableSince ?? null,
       error: errors.length === 0 ? null : errors.join('; '),
       unrecognised: scraping?.unrecognised ?? unrecognised ?? null,
+      uncounted: this.#findings.last(),
       ...this.#status.state(),
       instances: settings.push
         ? this.#sources.size
@@ -259,7 +269,12 @@ class RunningPipeline implements Pipeline {
     return this.#scraper?.whyUnread() === undefined ? 0 : this.#status.state().unreachedMs;
   }
 
-  record(): PipelineRecord {
+  async idle(): Promise<void> {
+    await this.#scraper?.idle();
+  }
+
+  record(): PipelineSnapshot {
+    this.#scraper?.finish();
     const { registry, store, clock } = this.#context;
     return {
       ...encodePipeline(this.#parts.pipeline, { registry, store, sources: this.#sources.values(), clock }),
@@ -268,7 +283,7 @@ class RunningPipeline implements Pipeline {
   }
 
   restore(record: PipelineRecord): void {
-    const { registry, store, clock } = this.#context;
+    const { registry, clock } = this.#context;
     const { settings } = this;
     this.#status.restore(record.unreachedMs);
     restoreComponents(record, registry, clock);
@@ -276,10 +291,7 @@ class RunningPipeline implements Pipeline {
     const own = settings.push || settings.url === undefined ? undefined : new URL(settings.url).host;
     for (const one of record.feeds)
       if (own === undefined || one.name === own)
-        this.#sources.set(
-          one.name,
-          restoreScrapeSource(one, this.#parts, { store, monotonic: clock.monotonic() }),
-        );
+        restoreScrapeSource(this.#sourceOf(one.name), one, clock.monotonic());
   }
 
   detach(): PipelineSources {

@@ -1,14 +1,13 @@
 import * as z from 'zod';
-import { type Actor, grantsOf } from '../auth/actor.ts';
-import type { Configuration, Declared } from '../config/configuration.ts';
+import { type Configuration, type Declared, INPUTS_FILE, OUTPUTS_FILE } from '../config/configuration.ts';
 import { declaredSchema } from '../config/declared-schema.ts';
 import type { PlainMap } from '../config/plain.ts';
-import { shownDeclared, withoutAddresses } from '../config/secrets/shown.ts';
+import { shownDeclared } from '../config/secrets/shown.ts';
 import { notFound } from '../lib/errors.ts';
 import { createComponentMatcher } from '../notifications/subjects.ts';
 import type { Component, ComponentStatus, Components } from '../pipelines/components/component.ts';
 import type { ComponentKind } from '../pipelines/metric.ts';
-import type { WorkspaceContext } from './context.ts';
+import type { Call, WorkspaceContext } from './context.ts';
 import { assertMatches } from './etag.ts';
 import {
   createItem,
@@ -21,6 +20,7 @@ import {
   writable,
 } from './item-writes.ts';
 import { listPageOf, pageQuery } from './paging.ts';
+import { shownTo } from './shown-addresses.ts';
 import { defineVerb } from './verb.ts';
 
 /** An input or output that a file declares, that was seen in a pipeline, or both: then it is one. */
@@ -41,19 +41,35 @@ export const componentSourcesOf = (context: WorkspaceContext): ComponentSources 
   now: context.configuration(),
 });
 
-/** All of a kind: the declared ones in the order of their file, then those that were only seen. */
+/**
+ * All of a kind that meet the condition: the declared ones in the order of their file, then those that were only seen. Of
+ * these there may be very many, so each is described when its turn comes.
+ */
 export function knownComponents(
   { components, now }: ComponentSources,
   kind: ComponentKind,
-): KnownComponent[] {
+  isWanted: (one: Pick<KnownComponent, 'type' | 'group'>) => boolean = () => true,
+): { readonly length: number; slice(from?: number, to?: number): KnownComponent[] } {
   const declared = now[`${kind}s`];
   const ids = new Set(declared.map(({ id }) => id));
-  const seen = components.all().filter(component => component.kind === kind);
-  const named = new Map(ids.size === 0 ? [] : seen.map(component => [component.id, component]));
-  return [
-    ...declared.map(one => fromFile(one, named.get(one.id))),
-    ...seen.filter(({ id }) => !ids.has(id)).map(fromPipeline),
-  ];
+  const named = new Map<string, Component>();
+  const seen: Component[] = [];
+  for (const component of components.all()) {
+    if (component.kind !== kind) continue;
+    if (ids.has(component.id)) named.set(component.id, component);
+    else if (isWanted(component)) seen.push(component);
+  }
+  const fromFiles = declared.map(one => fromFile(one, named.get(one.id))).filter(isWanted);
+  const length = fromFiles.length + seen.length;
+  return {
+    length,
+    slice: (from = 0, to = length) => [
+      ...fromFiles.slice(from, to),
+      ...seen
+        .slice(Math.max(0, from - fromFiles.length), Math.max(0, to - fromFiles.length))
+        .map(fromPipeline),
+    ],
+  };
 }
 
 function findComponent(
@@ -118,7 +134,7 @@ function createDescriber({
 }
 
 /** No pipeline has it, so that its status is unknown. */
-const asNeverSeen = ({ kind, id, type, group }: KnownComponent): Component => ({
+export const asNeverSeen = ({ kind, id, type, group }: KnownComponent): Component => ({
   group,
   pipeline: '',
   engine: '',
@@ -153,18 +169,24 @@ function describeComponent(
   return createDescriber(sources)(known);
 }
 
-/** To those who may not change it, the path of an address in a declaration may be the key to it. */
-function shownTo(actor: Actor, kind: ComponentKind): (described: DescribedComponent) => DescribedComponent {
-  if (grantsOf(actor).has(`update:${kind}s`)) return described => described;
-  return described => ({ ...described, settings: withoutAddresses(declaredSchema, described.settings) });
-}
+const shownBy =
+  (actor: Call['actor'], kind: ComponentKind) =>
+  (described: DescribedComponent): DescribedComponent => ({
+    ...described,
+    settings: shownTo(
+      actor,
+      kind === 'input' ? INPUTS_FILE : OUTPUTS_FILE,
+      declaredSchema,
+      described.settings,
+    ),
+  });
 
 function getComponent(kind: ComponentKind) {
   return defineVerb({
     permission: `read:${kind}s`,
     input: z.object({ id: z.string().max(512) }),
     run: ({ actor, context, group }, { id }) =>
-      shownTo(actor, kind)(describeComponent(componentSourcesOf(context), kind, id, group)),
+      shownBy(actor, kind)(describeComponent(componentSourcesOf(context), kind, id, group)),
   });
 }
 
@@ -179,14 +201,16 @@ function listComponents(kind: ComponentKind) {
     input,
     run({ actor, context, group }, query) {
       const sources = componentSourcesOf(context);
-      const wanted = knownComponents(sources, kind).filter(
+      const wanted = knownComponents(
+        sources,
+        kind,
         known =>
           (query.type === undefined || known.type === query.type) &&
           (group === undefined || known.group === group),
       );
       const page = listPageOf(query, wanted);
       const describe = createDescriber(sources);
-      const show = shownTo(actor, kind);
+      const show = shownBy(actor, kind);
       return { ...page, items: page.items.map(known => show(describe(known))) };
     },
   });

@@ -1,7 +1,8 @@
 import * as z from 'zod';
 import { grantsOf } from '../auth/actor.ts';
-import { FILES, NOTIFICATIONS_FILE } from '../config/configuration.ts';
-import { applySecretRulesToTexts } from '../config/secrets/texts.ts';
+import { FILES, type FileTexts, NOTIFICATIONS_FILE } from '../config/configuration.ts';
+import type { Call } from './context.ts';
+import { textsFor } from './shown-addresses.ts';
 import { unmatchedPatterns } from './unmatched-patterns.ts';
 import { defineVerb } from './verb.ts';
 
@@ -34,29 +35,38 @@ export const checkConfig = defineVerb({
   },
 });
 
-/** The texts of the active configuration, by the names of their files; secrets that stand in them are masked. */
+/**
+ * The texts of the active configuration, by the names of their files; secrets that stand in them are masked, and addresses
+ * in part where the caller may not change what has them.
+ */
 export const exportConfig = defineVerb({
   permission: 'read:settings',
   input: z.object({}),
-  run: ({ context }) => context.configurationTexts(),
+  run: call => activeTextsFor(call),
 });
 
 /**
  * Puts texts in the place of those of their names, masked secrets standing for what is there now; what is not named
- * stays. All of it takes effect or nothing. Throws as `context.save` and `applySecretRulesToTexts` do.
+ * stays. All of it takes effect or nothing. Throws as `context.save` does.
  */
 export const importConfig = defineVerb({
   permission: 'update:settings',
   input: z.object({
     body: z.strictObject({ files: fileTextsSchema, message: z.string().max(4096).optional() }),
   }),
-  async run({ actor, context }, { body: { files, message } }) {
+  async run(call, { body: { files, message } }) {
+    const { actor, context } = call;
     await context.save({
       author: actor.name,
       source: 'api',
       ...(message !== undefined && { message }),
-      texts: now => applySecretRulesToTexts(files, now, grantsOf(actor).has('update:settings')),
+      sent: { texts: files, mayRefer: grantsOf(actor).has('update:settings') },
     });
-    return context.configurationTexts();
+    return activeTextsFor(call);
   },
 });
+
+async function activeTextsFor(call: Call): Promise<FileTexts> {
+  const [texts = {}] = await textsFor(call, [call.context.configurationTexts()]);
+  return texts;
+}

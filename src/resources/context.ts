@@ -9,15 +9,22 @@ import type {
   Configuration,
   ConfigurationStatus,
   FileTexts,
+  HidingJob,
 } from '../config/configuration.ts';
 import type { SecretStore } from '../config/secrets/store.ts';
+import type { QueueHold } from '../delivery/limits/limits.ts';
+import type { previewMessage } from '../delivery/recorded-http.ts';
 import type { TestSend } from '../delivery/test-send.ts';
+import type { HeadgateEvent } from '../events/event.ts';
 import type { Clock } from '../lib/clock.ts';
+import type { BacktestFindings } from '../notifications/backtest/backtest.ts';
+import type { BacktestRequest } from '../notifications/backtest/backtests.ts';
+import type { Engine } from '../notifications/engine.ts';
 import type { Component, Components } from '../pipelines/components/component.ts';
 import type { MinuteRecorder } from '../pipelines/history/recorder.ts';
-import type { WorkspaceStorage, WorkspaceTransaction } from '../storage/storage.ts';
-import type { RequeueFilter } from '../storage/stores/deliveries.ts';
-import type { CommittedChange } from '../storage/types.ts';
+import type { Storage, WorkspaceStorage, WorkspaceTransaction } from '../storage/storage.ts';
+import type { DeliveryRow, RequeueFilter } from '../storage/stores/deliveries.ts';
+import type { Target } from '../targets/target.ts';
 
 export interface CallOrigin {
   /** As the server sees it. */
@@ -35,12 +42,16 @@ export interface WorkspaceContext {
   readonly configurationStatus: () => ConfigurationStatus;
   /** The texts of the configuration that was read last, secrets masked. */
   readonly configurationTexts: () => FileTexts;
+  /** Texts of a configuration with the hosts only of addresses in some files. Rejects with `unavailable` when many wait. */
+  readonly hideAddresses: (job: HidingJob) => Promise<readonly FileTexts[]>;
   /** Makes a change and answers the active configuration with it. */
   readonly save: (change: ConfigChange) => Promise<Configuration>;
   /** The configuration that changes would lead to; nothing is written. */
   readonly dryRun: (edits: (now: Configuration) => readonly ConfigEdit[]) => Promise<Configuration>;
   /** Sends a test to a target as deliveries are sent. Throws `rate-limited` when too many are asked for. */
   readonly testSend: TestSend;
+  /** The message that a target would send of an event, without secrets, and the expression of it that failed; nothing is sent. */
+  readonly previewMessage: (target: Target, event: HeadgateEvent) => ReturnType<typeof previewMessage>;
   /** Checks the configuration as it would be with these texts on disk. */
   readonly checkTexts: (texts: FileTexts) => Promise<CheckFindings>;
   readonly secrets: SecretStore;
@@ -62,13 +73,61 @@ export interface WorkspaceContext {
    * there, with `unavailable` in a process that does not lead.
    */
   readonly removeComponent: (component: Component) => Promise<void>;
-  /** Why deliveries of a target that are due wait, as far as this process sends; undefined when they do not wait. */
-  readonly heldBecause: (target: string) => string | undefined;
+  /** Settings of targets that are kept for the ends of alarms. Reject with `unavailable` in a process that does not lead. */
+  readonly keptSettings: KeptSettingsAccess;
+  /** What the active notifications do at this moment. Rejects with `unavailable` in a process that does not lead. */
+  readonly explainer: Engine['explainer'];
+  /** Resolves when this process goes by the silences of the store. */
+  readonly refreshSilences: () => Promise<void>;
+  /** Resolves when this process goes by what the store knows of the acknowledgement of an incident. */
+  readonly refreshAcknowledgement: (incident: string) => Promise<void>;
+  /** The expression of a target that failed in its last attempt, as far as this process sends; undefined when none did. */
+  readonly warningOf: (target: string) => string | undefined;
+  /** A test has arrived at the target: what waits for it and what was given up goes at once. */
+  readonly targetIsWell: (target: string) => void;
+  /**
+   * What keeps a delivery in the queue of its target, or without one whatever is due for the target; undefined when
+   * nothing does. A process that does not lead is asked only while none does.
+   */
+  readonly hold: (target: string, row?: DeliveryRow) => QueueHold | undefined;
   /** For how long, in milliseconds, not every notification has been evaluated; undefined in a process that does not lead. */
   readonly evaluationAgeMs: () => number | undefined;
+  /**
+   * Milliseconds that evaluating each notification takes, by its id, and for how long not every one has been evaluated while
+   * some wait for the quota. Undefined where nothing bounds it, and in a process that does not lead.
+   */
+  readonly evaluationCosts: () =>
+    | { readonly byNotification: ReadonlyMap<string, number>; readonly lateMs: number | undefined }
+    | undefined;
+  /** True where the machine serves others as well: what it is and how busy is none of theirs. */
+  readonly isMachineShared: boolean;
+  /** Plays what was recorded through a notification, away from this thread; rejects as `Backtests.run` says. */
+  readonly backtest: (request: Omit<BacktestRequest, 'workspace'>) => Promise<BacktestFindings>;
   readonly clock: Pick<Clock, 'now'>;
+  readonly newId: () => string;
   /** Calls back for each change that is committed from now on, here and in other processes. Returns the call that ends it. */
-  readonly subscribe: (listener: (change: CommittedChange) => void) => () => void;
+  readonly subscribe: Storage['subscribe'];
+}
+
+/** Settings of a target that are kept for the ends of alarms, without any of their secrets. */
+export interface KeptSettings {
+  readonly id: string;
+  readonly target: string;
+  readonly type: string;
+  readonly reason: 'changed' | 'removed';
+  /** Epoch ms. */
+  readonly replacedAt: number;
+  readonly expiresAt: number;
+  /** Open incidents whose alarms may be open by them. */
+  readonly incidents: number;
+}
+
+/** What the leading process keeps. */
+export interface KeptSettingsAccess {
+  /** The oldest first. */
+  list(): Promise<readonly KeptSettings[]>;
+  /** Removes them for good; rejects with `not-found`. What is open by them must be closed by hand. */
+  remove(id: string): Promise<KeptSettings>;
 }
 
 /** One call of a verb: its actor, and the workspace it is about. */

@@ -4,6 +4,7 @@ import { identifier } from '../lib/schemas.ts';
 import type { DeliveryRow } from '../storage/stores/deliveries.ts';
 import { DELIVERY_STATES } from '../storage/tables.ts';
 import type { WorkspaceContext } from './context.ts';
+import { type Held, heldOf } from './held.ts';
 import { pageQuery, pageRequest, toListPage } from './paging.ts';
 import { defineVerb } from './verb.ts';
 
@@ -11,27 +12,13 @@ import { defineVerb } from './verb.ts';
 export interface DescribedDelivery {
   readonly row: DeliveryRow;
   /** Why it waits, when that is not for its next attempt. */
-  readonly heldBecause: string | undefined;
+  readonly held: Held | undefined;
 }
 
-function describeDelivery(
-  { configuration }: Pick<WorkspaceContext, 'configuration'>,
-  row: DeliveryRow,
-): DescribedDelivery {
-  if (row.state === 'grouped' && row.inhibited_for !== null)
-    return { row, heldBecause: inhibitionReason(row) };
-  const isHeld =
-    row.state === 'waiting' && !configuration().targets.some(({ settings }) => settings.id === row.target);
-  return { row, heldBecause: isHeld ? heldBecause(row) : undefined };
-}
-
-const inhibitionReason = ({ inhibited_for: pipeline, target }: DeliveryRow): string =>
-  `pipeline '${pipeline}' is unreachable, and target '${target}' was notified; it is sent if its incident outlasts that`;
-
-const heldBecause = ({ status, target }: DeliveryRow): string =>
-  status === 'OK'
-    ? `target '${target}' was removed; it gets the ends of its alarms as long as its last settings work`
-    : `target '${target}' was removed; it is sent when a target of this id is configured again`;
+const describeDelivery = (context: WorkspaceContext, row: DeliveryRow): DescribedDelivery => ({
+  row,
+  held: heldOf(row, context),
+});
 
 const text = z.string().max(512).optional();
 const time = z.iso.datetime({ offset: true }).optional();
@@ -78,7 +65,7 @@ export const getDelivery = defineVerb({
 });
 
 /** The states in which a delivery can be retried. */
-const STATES = ['waiting', 'refused', 'exhausted'] as const;
+const STATES = ['waiting', 'unknown', 'refused', 'exhausted'] as const;
 
 /**
  * Tries a delivery at once, whatever it waits for and although it was given up; its schedule begins anew. Throws
@@ -92,6 +79,7 @@ export const retryDelivery = defineVerb({
     const before = await deliveries.get(id);
     if (before === undefined) throw notFound('delivery', id);
     assertUnsettled(before);
+    assertTarget(context, before);
     const now = context.clock.now();
     const { requeued, overtaken } = await context.requeue({ id, states: STATES }, now);
     if (overtaken > 0)
@@ -104,6 +92,19 @@ export const retryDelivery = defineVerb({
     return describeDelivery(context, { ...before, ...after });
   },
 });
+
+/** Its ends are sent by its last settings, its alarms by none. */
+function assertTarget(
+  { configuration }: WorkspaceContext,
+  { notification, status, target }: DeliveryRow,
+): void {
+  const { targets } = configuration();
+  if (status === 'OK' || targets.some(({ settings }) => settings.id === target)) return;
+  throw new AppError(
+    'conflict',
+    `target '${target}' was removed, so nothing can be sent to it; configure a target of this id again, or name another one in the targets of notification '${notification}'`,
+  );
+}
 
 function assertUnsettled({ id, last_error, state, status, target }: DeliveryRow): void {
   if (state === 'grouped')
@@ -122,7 +123,9 @@ function assertUnsettled({ id, last_error, state, status, target }: DeliveryRow)
     );
 }
 
-const GIVEN_UP = ['refused', 'exhausted'] as const;
+const GIVEN_UP = ['refused', 'exhausted', 'unknown'] as const;
+/** What may have arrived is sent again only where that is asked for. */
+const NOT_ARRIVED: readonly (typeof GIVEN_UP)[number][] = ['refused', 'exhausted'];
 
 const body = z
   .strictObject({
@@ -134,8 +137,8 @@ const body = z
     states: z
       .array(z.enum(GIVEN_UP))
       .min(1)
-      .default([...GIVEN_UP])
-      .describe('Which of those that were given up.'),
+      .default([...NOT_ARRIVED])
+      .describe('Which of those that were given up; `unknown` ones may arrive twice.'),
     target: identifier.optional().describe('Only those to this target.'),
     notification: identifier.optional().describe('Only those of this notification.'),
   })

@@ -1,5 +1,8 @@
 import * as z from 'zod';
-import { notFound } from '../lib/errors.ts';
+import { AppError, notFound } from '../lib/errors.ts';
+import type { AcknowledgementRow } from '../storage/stores/acknowledgements.ts';
+import type { WorkspaceContext } from './context.ts';
+import { type DescribedIncident, describeIncidents } from './notified.ts';
 import { pageQuery, pageRequest, toListPage } from './paging.ts';
 import { defineVerb } from './verb.ts';
 
@@ -15,7 +18,9 @@ export const listIncidents = defineVerb({
   async run({ context }, query) {
     const { state, notification } = query;
     const filter = { ...(state && { state }), ...(notification && { notification }) };
-    return toListPage(query, await context.stores.incidents.list(filter, pageRequest(query)), row => row);
+    const page = await context.stores.incidents.list(filter, pageRequest(query));
+    const described = await describeIncidents(context, page.rows);
+    return toListPage(query, { rows: described, total: page.total }, one => one);
   },
 });
 
@@ -33,9 +38,59 @@ export const listIncidentEvents = defineVerb({
 export const getIncident = defineVerb({
   permission: 'read:incidents',
   input: z.object({ id: z.string().max(512) }),
-  async run({ context }, { id }) {
-    const incident = await context.stores.incidents.get(id);
-    if (incident === undefined) throw notFound('incident', id);
-    return incident;
+  run: ({ context }, { id }) => described(context, id),
+});
+
+const id = z.string().max(512);
+const body = z
+  .strictObject({
+    note: z.string().max(1024).default('').describe('What is being done about it.'),
+  })
+  .optional();
+
+/**
+ * Somebody looks after an open incident: nobody is reminded of it any more, and it goes to no further targets. Once more,
+ * it takes over the caller and the note. Throws `conflict` for one that is closed.
+ */
+export const acknowledgeIncident = defineVerb({
+  permission: 'update:incidents',
+  input: z.object({ id, body }),
+  async run({ actor, context }, { id: incident, body: given }) {
+    const made = { acknowledged: 1, changed_by: actor.name, note: given?.note ?? '' };
+    const isOpen = await put(context, incident, made);
+    const after = await described(context, incident);
+    if (isOpen) return after;
+    throw new AppError('conflict', `incident '${incident}' is closed; nobody is reminded of it any more`);
   },
 });
+
+/** Takes an acknowledgement back; an incident without one, and one that is closed, stay as they are. */
+export const unacknowledgeIncident = defineVerb({
+  permission: 'update:incidents',
+  input: z.object({ id }),
+  async run({ actor, context }, { id: incident }) {
+    const present = await described(context, incident);
+    if (present.acknowledgement === undefined) return present;
+    await put(context, incident, { acknowledged: 0, changed_by: actor.name, note: '' });
+    return described(context, incident);
+  },
+});
+
+/** False where the incident is not open: then nothing is written. */
+async function put(
+  context: WorkspaceContext,
+  incident: string,
+  made: Pick<AcknowledgementRow, 'acknowledged' | 'changed_by' | 'note'>,
+): Promise<boolean> {
+  const row = { incident, changed_at: context.clock.now(), ...made };
+  const isOpen = await context.transaction(tx => tx.putAcknowledgement(row));
+  if (isOpen) await context.refreshAcknowledgement(incident);
+  return isOpen;
+}
+
+async function described(context: WorkspaceContext, incident: string): Promise<DescribedIncident> {
+  const row = await context.stores.incidents.get(incident);
+  const [found] = row === undefined ? [] : await describeIncidents(context, [row]);
+  if (found === undefined) throw notFound('incident', incident);
+  return found;
+}

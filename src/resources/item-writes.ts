@@ -24,7 +24,7 @@ export interface PresentItem {
 
 /** A resource whose items files hold and the API writes. */
 export interface ResourceDefinition {
-  readonly name: 'notification' | 'target' | 'input' | 'output';
+  readonly name: 'notification' | 'inhibition' | 'target' | 'input' | 'output';
   readonly section: Exclude<ConfigSection, 'settings'>;
   /** Keys that stay what they are, once the item exists. */
   readonly fixed: readonly string[];
@@ -267,7 +267,7 @@ function others(resource: ResourceDefinition, item: PlainMap): Problem[] {
   if (schema === undefined) return [{ path: 'type', message: 'is required, and must be one there is' }];
   const { error } = z.safeParse(schema, item);
   if (error === undefined) return [];
-  const found = problemsOf(error, { schema, value: item, origin }).filter(
+  const found = [...problemsOf(error, { schema, value: item, origin })].filter(
     ({ place }) => place().path !== 'id',
   );
   return firstProblems('problems', found, []).map(({ path, message }) => ({ path, message }));

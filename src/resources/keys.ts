@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { ALGORITHMS } from '../auth/tokens/keys.ts';
+import { ALGORITHMS } from '../auth/tokens/algorithms.ts';
 import { pageQuery, toListPage } from './paging.ts';
 import { defineVerb } from './verb.ts';
 

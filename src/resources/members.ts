@@ -4,9 +4,8 @@ import { ROLES, type Role } from '../auth/permissions.ts';
 import { ORGANIZATION_ROLES } from '../storage/tables.ts';
 import { defineOrganizationVerb } from './organization-verb.ts';
 import { pageQuery, pageRequest, toListPage } from './paging.ts';
+import { PRODUCT } from './product.ts';
 
-/** The one product of the Cribl-compatible management plane that runs here. */
-export const PRODUCT = 'stream';
 const NO_ACCESS = 'noaccess';
 
 const productRoleSchema = z.strictObject({
@@ -77,6 +76,16 @@ export const updateMember = defineOrganizationVerb({
   permission: 'update:members',
   input: z.object({ ...memberId, body: z.strictObject({ roles: memberRoles }) }),
   run: ({ actor, context }, { id, body }) => context.members.setRoles(actor, id, body.roles),
+});
+
+/** Returns the password for the next sign-in, this once; all sessions and tokens of the member end. */
+export const resetMemberPassword = defineOrganizationVerb({
+  permission: 'update:members',
+  input: z.object(memberId),
+  async run({ actor, context }, { id }) {
+    const { member, initialPassword } = await context.members.resetPassword(actor, id);
+    return { ...member, initialPassword };
+  },
 });
 
 export const removeMember = defineOrganizationVerb({

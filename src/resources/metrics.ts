@@ -3,17 +3,17 @@ import { invalidField } from '../auth/users/user.ts';
 import { duration } from '../lib/schemas.ts';
 import { createComponentMatcher } from '../notifications/subjects.ts';
 import type { Component } from '../pipelines/components/component.ts';
+import { combine, type HourMetric, type HourValues } from '../pipelines/history/hour-codec.ts';
+import { HEALTH_NUMBERS, MINUTE_METRICS, type MinuteMetric } from '../pipelines/history/minute-codec.ts';
 import {
-  decodeMinutes,
-  HEALTH_NUMBERS,
-  MINUTE_METRICS,
-  type MinuteMetric,
-  type MinuteValues,
-} from '../pipelines/history/minute-codec.ts';
-import { HOUR_MS, minutesId } from '../pipelines/history/recorder.ts';
+  type HistorySpan,
+  type Recorded,
+  readHoursUntilNow,
+  readMinutes,
+} from '../pipelines/history/reader.ts';
+import { HOUR_MS, hourOf, MINUTE_MS, rowStarts } from '../pipelines/history/row-ids.ts';
 import { type ComponentKind, isCounter, METRICS } from '../pipelines/metric.ts';
 import { compilePattern, patternFault } from '../pipelines/metric-pattern.ts';
-import type { WorkspaceStorage } from '../storage/storage.ts';
 import { componentSourcesOf, knownComponents } from './components.ts';
 import type { Call } from './context.ts';
 import { type ListPage, listPageOf, pageQuery } from './paging.ts';
@@ -29,7 +29,7 @@ export interface SeenComponent {
 }
 
 /** Those of the call's group that one of the names means, as in the `conf` of a notification; without names all. */
-function seenComponents(
+export function seenComponents(
   { context, group }: Pick<Call, 'context' | 'group'>,
   {
     kind,
@@ -39,18 +39,19 @@ function seenComponents(
   const sources = componentSourcesOf(context);
   return KINDS.filter(one => kind === undefined || one === kind).flatMap(one => {
     const matches = names?.map(name => createComponentMatcher({ name }, one));
-    return knownComponents(sources, one).flatMap(({ component, declared, group: own }) =>
-      component !== undefined &&
-      (group === undefined || own === group) &&
-      (matches === undefined || matches.some(isMeant => isMeant(component)))
-        ? [{ component, group: own, isDisabled: declared?.disabled ?? false }]
-        : [],
-    );
+    return knownComponents(sources, one)
+      .slice()
+      .flatMap(({ component, declared, group: own }) =>
+        component !== undefined &&
+        (group === undefined || own === group) &&
+        (matches === undefined || matches.some(isMeant => isMeant(component)))
+          ? [{ component, group: own, isDisabled: declared?.disabled ?? false }]
+          : [],
+      );
   });
 }
 
 const MINUTE_SECONDS = 60;
-const MINUTE_MS = 60_000;
 
 /** How a component is, or what it does. */
 interface Measure {
@@ -121,12 +122,8 @@ function nameFilter(given: string | readonly string[] | undefined): (name: strin
   return name => patterns.some(one => one.test(name));
 }
 
-const IDS_AT_ONCE = 500;
-
 /** Epoch ms; `start` is the beginning of a minute, and steps are whole minutes. */
-export interface TimeSpan {
-  readonly start: number;
-  readonly end: number;
+export interface TimeSpan extends HistorySpan {
   readonly stepMs: number;
 }
 
@@ -134,45 +131,30 @@ type Points = readonly (readonly [number, number | null])[];
 
 /** By component and metric, in the order requested. */
 async function readSeries(
-  store: WorkspaceStorage['minutes'],
+  recorded: AsyncIterable<readonly Recorded<HourValues>[]>,
   components: readonly Component[],
-  metrics: readonly MinuteMetric[],
+  metrics: readonly HourMetric[],
   span: TimeSpan,
 ): Promise<readonly (readonly Points[])[]> {
-  const hours = hoursOf(span);
   const all = components.map(() => metrics.map(() => emptyPoints(span)));
-  const places = components.flatMap((component, at) =>
-    hours.map(hour => ({ id: minutesId(hour, component), at, hour })),
-  );
-  for (let begun = 0; begun < places.length; begun += IDS_AT_ONCE) {
-    const some = places.slice(begun, begun + IDS_AT_ONCE);
-    const rows = new Map((await store.byIds(some.map(({ id }) => id))).map(row => [row.id, row.data]));
-    for (const { id, at, hour } of some) {
-      const data = rows.get(id);
-      const points = all[at];
-      if (data === undefined || points === undefined) continue;
-      for (const [minute, values] of decodeMinutes(data))
-        addMinute(points, metrics, { values, at: hour + minute * MINUTE_MS, span });
+  for await (const some of recorded)
+    for (const one of some) {
+      const points = all[one.component];
+      if (points !== undefined) addTo(points, metrics, one, span);
     }
-  }
   return all;
-}
-
-function hoursOf({ start, end }: TimeSpan): readonly number[] {
-  const first = Math.floor(start / HOUR_MS) * HOUR_MS;
-  return Array.from({ length: Math.ceil((end - first) / HOUR_MS) }, (_, index) => first + index * HOUR_MS);
 }
 
 const emptyPoints = ({ start, end, stepMs }: TimeSpan): [number, number | null][] =>
   Array.from({ length: Math.ceil((end - start) / stepMs) }, (_, index) => [start + index * stepMs, null]);
 
-function addMinute(
+function addTo(
   points: readonly [number, number | null][][],
-  metrics: readonly MinuteMetric[],
-  { values, at, span }: { readonly values: MinuteValues; readonly at: number; readonly span: TimeSpan },
+  metrics: readonly HourMetric[],
+  { values, startedAt }: Recorded<HourValues>,
+  { start, stepMs }: TimeSpan,
 ): void {
-  if (at < span.start || at >= span.end) return;
-  const step = Math.floor((at - span.start) / span.stepMs);
+  const step = Math.floor((startedAt - start) / stepMs);
   metrics.forEach((metric, index) => {
     const value = values[metric];
     const point = points[index]?.[step];
@@ -181,25 +163,22 @@ function addMinute(
   });
 }
 
-/** A step adds up what counters brought, and of how things are has the worst; of a capacity the latest. */
-function combine(metric: MinuteMetric, before: number, value: number): number {
-  if (metric === 'queue_capacity') return value;
-  if (metric === 'up') return Math.min(before, value);
-  return metric !== 'health' && isCounter(metric) ? before + value : Math.max(before, value);
-}
-
 const MOST_COMPONENTS = 200;
 /** Values of one answer. */
 const MOST_VALUES = 50_000;
-/** Rows of one component and hour that one answer may be made of. */
+/** Rows that one answer may be made of. */
 const MOST_ROWS = 10_000;
 
 /** A metric of a component, step by step. */
 export interface RecordedSeries extends SeenComponent {
-  readonly metric: MinuteMetric;
+  readonly metric: HourMetric;
   /** Epoch ms of the beginning of each step, and its value; null where nothing is known of it. */
   readonly points: readonly (readonly [number, number | null])[];
 }
+
+/** What is recorded of hours only. */
+const HOURLY = ['open_seconds', 'last_data', 'minutes'] as const satisfies readonly HourMetric[];
+export const RECORDED_METRICS = [...MINUTE_METRICS, ...HOURLY] as const satisfies readonly HourMetric[];
 
 const time = z.iso.datetime({ offset: true });
 
@@ -211,34 +190,46 @@ const body = z.strictObject({
     .describe('Which: `type:id`, an id, or a pattern with `*`.'),
   kind: z.enum(['input', 'output']).optional().describe('Left out, inputs and outputs.'),
   metrics: z
-    .array(z.enum(MINUTE_METRICS))
+    .array(z.enum(RECORDED_METRICS))
     .min(1)
-    .max(MINUTE_METRICS.length)
-    .describe('Which of their metrics.'),
-  from: time.describe('Counts from the beginning of its minute.'),
-  to: time.optional().describe('Left out, until now.'),
-  step: duration({ min: '1m', max: '8d' }).prefault('1m').describe('Whole minutes, which become one value.'),
+    .max(RECORDED_METRICS.length)
+    .describe(
+      'Which of their metrics. `open_seconds`, for how many seconds an incident was open, `last_data`, epoch ms of the last minute with data, and `minutes`, in how many a reading showed the component, are known of hours only.',
+    ),
+  from: time.describe(
+    'Counts from the beginning of its minute, or of its hour where the answer is made of hours.',
+  ),
+  to: time.optional().describe('Left out, until now. An hour that begins before it counts whole.'),
+  step: duration({ min: '1m', max: '400d' })
+    .prefault('1m')
+    .describe('Whole minutes, which become one value; whole hours where the answer is made of hours.'),
 });
 
 /**
- * What was recorded minute by minute, as series. Throws `invalid-request` when an answer would be too large, saying by
- * how much.
+ * What was recorded, as series: minute by minute, or hour by hour where minutes do not reach. Throws `invalid-request` when
+ * an answer would be too large, saying by how much.
  */
 export const queryMetrics = defineVerb({
   permission: 'read:inputs',
   input: z.object({ body }),
   async run(call, { body: requested }): Promise<ListPage<RecordedSeries>> {
-    const { stores, clock } = call.context;
-    const span = spanOf(requested, clock.now());
+    const { stores, clock, configuration } = call.context;
+    const now = clock.now();
     const seen = seenComponents(call, { kind: requested.kind, names: requested.components });
-    const metrics = MINUTE_METRICS.filter(name => requested.metrics.includes(name));
+    const metrics = RECORDED_METRICS.filter(name => requested.metrics.includes(name));
+    const minutesSpan = spanOf(requested, now);
+    const why = whyHours(minutesSpan, {
+      ...{ metrics, now, components: seen.length },
+      minutesMs: configuration().settings.retention.minutes.ms,
+    });
+    const span = why === undefined ? minutesSpan : inHours(minutesSpan, why);
     assertModest(seen.length, metrics.length, span);
-    const all = await readSeries(
-      stores.minutes,
-      seen.map(({ component }) => component),
-      metrics,
-      span,
-    );
+    const components = seen.map(({ component }) => component);
+    const recorded =
+      why === undefined
+        ? readMinutes(stores.minutes, components, span)
+        : readHoursUntilNow(stores, components, { span, now });
+    const all = await readSeries(recorded, components, metrics, span);
     const items = seen.flatMap((one, at) =>
       metrics.map((metric, index): RecordedSeries => ({ ...one, metric, points: all[at]?.[index] ?? [] })),
     );
@@ -254,6 +245,35 @@ function spanOf({ from, to, step }: z.output<typeof body>, now: number): TimeSpa
   return { start, end, stepMs: step.ms };
 }
 
+/** Why the answer is made of hours; undefined when minutes will do. */
+function whyHours(
+  { start, end }: TimeSpan,
+  {
+    metrics,
+    now,
+    components,
+    minutesMs,
+  }: {
+    readonly metrics: readonly HourMetric[];
+    readonly now: number;
+    readonly components: number;
+    readonly minutesMs: number;
+  },
+): string | undefined {
+  const hourly = HOURLY.find(name => metrics.includes(name));
+  if (hourly !== undefined) return `'${hourly}' is known of hours only`;
+  if (start < now - minutesMs) return 'minutes of that time are no longer kept';
+  const rows = components * Math.ceil((end - start) / HOUR_MS + 1);
+  return rows > MOST_ROWS
+    ? `it is too long to be made of the minutes of ${components} components`
+    : undefined;
+}
+
+function inHours({ start, end, stepMs }: TimeSpan, why: string): TimeSpan {
+  if (stepMs % HOUR_MS !== 0) throw invalidField('step', `must be whole hours, as ${why}`);
+  return { start: hourOf(start), end, stepMs };
+}
+
 function assertModest(components: number, metrics: number, { start, end, stepMs }: TimeSpan): void {
   if (components > MOST_COMPONENTS)
     throw invalidField('components', `mean ${components}; name ${MOST_COMPONENTS} at most`);
@@ -263,7 +283,7 @@ function assertModest(components: number, metrics: number, { start, end, stepMs 
       'step',
       `makes ${values} values of it; ask for ${MOST_VALUES} at most, with a longer step`,
     );
-  const rows = components * Math.ceil((end - start) / HOUR_MS + 1);
+  const rows = components * rowStarts(start, end).length;
   if (rows > MOST_ROWS)
     throw invalidField('from', `is too early for ${components} components; name fewer, or a shorter time`);
 }

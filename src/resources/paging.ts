@@ -44,7 +44,10 @@ export function toListPage<Row, Item>(
 }
 
 /** A page of what lies in memory. */
-export function listPageOf<Item>(input: PageInput, all: readonly Item[]): ListPage<Item> {
+export function listPageOf<Item>(
+  input: PageInput,
+  all: Pick<readonly Item[], 'length' | 'slice'>,
+): ListPage<Item> {
   const { offset, limit } = pageRequest(input);
   return { items: all.slice(offset, offset + limit), offset, limit: input.limit, total: all.length };
 }

@@ -65,6 +65,16 @@ describe('what the file shall hold', () => {
     });
   });
 
+  it('says a default where something else holds without it, as the operator of a service decides', () => {
+    const settings = settingsSchema.parse({});
+    const decided = { ...settings.delivery, privateAddresses: 'refuse' };
+    const effective = plainCopy({ ...settings, delivery: decided });
+    const chosen = plainCopy({ ...settings, delivery: { ...decided, privateAddresses: 'allow' } });
+    const before = { inFile: {}, effective };
+    expect(toFileForm(settingsSchema, chosen, before)).toEqual({ delivery: { privateAddresses: 'allow' } });
+    expect(toFileForm(settingsSchema, effective, before)).toEqual({});
+  });
+
   it('keeps the form a value has in the file', () => {
     const inFile = { ...HOOK, authType: 'token', token: 'in-clear-text' };
     expect(written(inFile, effective(inFile))).toEqual(inFile);

@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import * as z from 'zod';
+import { type Overridden, withoutOverrides } from '../config/overrides.ts';
 import { isMap, type PlainMap } from '../config/plain.ts';
-import { childOf, childSchemas, mapsFor, type Schema } from '../config/schema-walk.ts';
+import { childOf, childrenOf, childSchemas, mapsFor, type Schema } from '../config/schema-walk.ts';
 import { aliasesOf } from '../lib/aliases.ts';
 
 /** JSON Merge Patch (RFC 7396): maps are merged, null removes, everything else replaces. */
@@ -21,6 +22,13 @@ export interface PreviousForm {
   /** The effective content: every default said. */
   readonly effective: unknown;
 }
+
+/** Settings with a patch merged into them, for the file, which does not hold what flags and environment set. */
+export const mergeSettings = (
+  before: PreviousForm,
+  patch: PlainMap,
+  overridden: readonly Overridden[],
+): PlainMap => withoutOverrides(mergePatch(before.effective, patch), overridden, before);
 
 /**
  * A value in the form its file should hold. What still says the same keeps the form it has there, or its absence; a new key is
@@ -52,9 +60,11 @@ function lean(schemas: readonly Schema[], value: unknown, before: PreviousForm):
 function leanList(schemas: readonly Schema[], list: readonly unknown[], before: PreviousForm): unknown[] {
   const known: readonly unknown[] = Array.isArray(before.effective) ? before.effective : [];
   const places = placesBefore(list, known);
+  // Found once: a list may have very many items.
+  const children = schemas.map(schema => childrenOf([schema], list));
   return list.map((item, index) => {
     const at = places[index] ?? -1;
-    const elements = schemas.flatMap(schema => childSchemas(schema, index, list));
+    const elements = children.flatMap(childAt => childAt(index));
     return lean(elements, item, { inFile: childOf(before.inFile, at), effective: known[at] });
   });
 }
@@ -72,16 +82,23 @@ function nameOf(item: unknown): string | undefined {
   return typeof name === 'string' ? name : undefined;
 }
 
-/** True when a key that is not in the file says only what holds without it. */
+/**
+ * True when a key that is not in the file says only what holds without it. That may be another value than the default,
+ * where the operator of the service decides it.
+ */
 function canBeOmitted(fields: readonly Schema[], value: unknown, effective: unknown): boolean {
   return fields.some(field => {
     const left = z.safeParse(field, undefined);
     if (!left.success) return false;
     if (isDeepStrictEqual(value, effective)) return true;
     const said = z.safeParse(field, value);
-    return said.success && left.data !== undefined && isSame(said.data, left.data);
+    if (!said.success || left.data === undefined || !isSame(said.data, left.data)) return false;
+    if (effective === undefined || isSame(effective, left.data)) return true;
+    return isMap(value) && isEmpty(leanMap([field], value, { inFile: undefined, effective }));
   });
 }
+
+const isEmpty = (map: PlainMap): boolean => Object.keys(map).length === 0;
 
 const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
 

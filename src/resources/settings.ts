@@ -1,7 +1,6 @@
 import { arch, cpus, freemem, hostname, loadavg, platform, release, totalmem } from 'node:os';
 import * as z from 'zod';
-import type { Configuration } from '../config/configuration.ts';
-import { withoutOverrides } from '../config/overrides.ts';
+import { type Configuration, SETTINGS_FILE } from '../config/configuration.ts';
 import { isMap, type PlainMap } from '../config/plain.ts';
 import { formatPath } from '../config/problems.ts';
 import { shownSettings } from '../config/secrets/shown.ts';
@@ -11,7 +10,8 @@ import { VERSION } from '../lib/version.ts';
 import type { Call } from './context.ts';
 import { assertMatches } from './etag.ts';
 import { itemBody, withStoredSecrets } from './item-writes.ts';
-import { mergePatch, toFileForm } from './patch.ts';
+import { mergeSettings, toFileForm } from './patch.ts';
+import { shownTo } from './shown-addresses.ts';
 import { defineVerb } from './verb.ts';
 
 /** Effective settings, secrets masked, and what is to be known of some of them. */
@@ -66,7 +66,7 @@ async function changeSettings(call: Call, { patch, ifMatch, view }: SettingsChan
         now,
         schema: settingsSchema,
         owner: ['settings'],
-        item: withoutOverrides(mergePatch(before.effective, patch), now.overridden, before),
+        item: mergeSettings(before, patch, now.overridden),
         sent: patch,
         present: before,
       });
@@ -80,7 +80,10 @@ async function changeSettings(call: Call, { patch, ifMatch, view }: SettingsChan
 export const getSettings = defineVerb({
   permission: 'read:settings',
   input: z.object({}),
-  run: ({ context }) => viewSettings(context.configuration()),
+  run({ actor, context }) {
+    const { settings, notes } = viewSettings(context.configuration());
+    return { settings: shownTo(actor, SETTINGS_FILE, settingsSchema, settings), notes };
+  },
 });
 
 /** Merges the body into the settings: maps into maps, null takes back to the default, everything else replaces. */
@@ -118,12 +121,17 @@ function asSent(error: unknown): never {
 const withoutSection = (path: string): string => path.replace(/^auth\./, '');
 
 export interface SystemInfo {
-  readonly hostname: string;
   readonly version: string;
   /** The name of the installation. */
   readonly instance: string;
   readonly apiPort: number;
   readonly uptimeSeconds: number;
+  /** Absent where others share the machine. */
+  readonly machine?: Machine;
+}
+
+interface Machine {
+  readonly hostname: string;
   /** Over 1, 5 and 15 minutes. */
   readonly loadavg: readonly number[];
   /** Bytes. */
@@ -132,22 +140,26 @@ export interface SystemInfo {
   readonly os: { readonly platform: string; readonly arch: string; readonly release: string };
 }
 
-/** The machine that the server runs on, read anew each time. */
+/** What the server is and, where it is the caller's alone, the machine that it runs on, read anew each time. */
 export const getSystemInfo = defineVerb({
   permission: 'read:settings',
   input: z.object({}),
   run({ context }): SystemInfo {
     const { api, instance } = context.configuration().settings;
     return {
-      hostname: hostname(),
       version: VERSION,
       instance: instance.name,
       apiPort: api.port,
       uptimeSeconds: Math.floor(process.uptime()),
-      loadavg: loadavg(),
-      memory: { free: freemem(), total: totalmem() },
-      cpus: cpus().map(({ model, speed }) => ({ model, speed })),
-      os: { platform: platform(), arch: arch(), release: release() },
+      ...(!context.isMachineShared && { machine: machineNow() }),
     };
   },
+});
+
+const machineNow = (): Machine => ({
+  hostname: hostname(),
+  loadavg: loadavg(),
+  memory: { free: freemem(), total: totalmem() },
+  cpus: cpus().map(({ model, speed }) => ({ model, speed })),
+  os: { platform: platform(), arch: arch(), release: release() },
 });

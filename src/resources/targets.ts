@@ -1,8 +1,6 @@
 import * as z from 'zod';
-import { grantsOf } from '../auth/actor.ts';
-import type { Configuration } from '../config/configuration.ts';
-import { shownTarget, withoutAddresses } from '../config/secrets/shown.ts';
-import type { TestResult } from '../delivery/test-send.ts';
+import { type Configuration, NOTIFICATIONS_FILE } from '../config/configuration.ts';
+import { shownTarget } from '../config/secrets/shown.ts';
 import { AppError, notFound, type Problem } from '../lib/errors.ts';
 import { failuresOf } from '../notifications/incidents/target-health.ts';
 import type { IncidentRow } from '../storage/stores/incidents.ts';
@@ -10,6 +8,7 @@ import { findTargetType } from '../targets/index.ts';
 import { mailAddresses } from '../targets/recipients.ts';
 import type { CommonSettings, Target } from '../targets/target.ts';
 import type { Call } from './context.ts';
+import { queueHeld } from './held.ts';
 import {
   createItem,
   dryRunItem,
@@ -21,6 +20,7 @@ import {
   updateItem,
 } from './item-writes.ts';
 import { listPageOf, pageQuery } from './paging.ts';
+import { shownTo } from './shown-addresses.ts';
 import { defineVerb } from './verb.ts';
 
 const targetResource: ResourceDefinition = {
@@ -46,16 +46,16 @@ export interface DescribedTarget {
   readonly failure: IncidentRow | undefined;
   /** Why deliveries to it that are due wait, when they do. */
   readonly heldBecause: string | undefined;
+  /** The expression of it that failed in the last attempt. */
+  readonly warning?: string | undefined;
 }
 
 type Reader = Pick<Call, 'actor' | 'context'>;
 
-/** Whoever may change a target sees where it sends; to others the path of an address may be the key to it. */
 function settingsFor({ actor }: Reader, now: Configuration, target: Target) {
   const shown = shownTarget(now, target);
   const schema = findTargetType(target.settings.type)?.schema;
-  const mayChange = grantsOf(actor).has('update:targets');
-  return mayChange || schema === undefined ? shown : withoutAddresses(schema, shown);
+  return schema === undefined ? shown : shownTo(actor, NOTIFICATIONS_FILE, schema, shown);
 }
 
 async function describeTargets(
@@ -63,14 +63,19 @@ async function describeTargets(
   now: Configuration,
   targets: readonly Target[],
 ): Promise<readonly DescribedTarget[]> {
-  const { stores, heldBecause } = reader.context;
+  const { stores, hold, warningOf, clock } = reader.context;
   const failures = await failuresOf(stores.incidents);
-  return targets.map(target => ({
-    settings: settingsFor(reader, now, target),
-    switchedOff: target.switchedOff,
-    failure: failures.get(target.settings.id),
-    heldBecause: heldBecause(target.settings.id),
-  }));
+  return targets.map(target => {
+    const { id } = target.settings;
+    const held = hold(id);
+    return {
+      settings: settingsFor(reader, now, target),
+      switchedOff: target.switchedOff,
+      failure: failures.get(id),
+      heldBecause: held && queueHeld(held, clock.now()).because,
+      warning: warningOf(id),
+    };
+  });
 }
 
 /** Throws `not-found`. */
@@ -97,6 +102,20 @@ export const getTarget = defineVerb({
   permission: 'read:targets',
   input: z.object({ id: z.string().max(512) }),
   run: (call, { id }) => describeTarget(call, call.context.configuration(), id),
+});
+
+/** The oldest first. */
+export const listKeptSettings = defineVerb({
+  permission: 'read:targets',
+  input: z.object(pageQuery),
+  run: async ({ context }, query) => listPageOf(query, await context.keptSettings.list()),
+});
+
+/** Answers what it removed. Throws `not-found`. */
+export const removeKeptSettings = defineVerb({
+  permission: 'update:targets',
+  input: z.object({ id: z.string().max(580) }),
+  run: ({ context }, { id }) => context.keptSettings.remove(id),
 });
 
 /** Secrets of the body go to the encrypted store, references to them into the file. */
@@ -140,7 +159,9 @@ function usagesOf({ notifications, settings: own, targets }: Configuration, id: 
     ...notifications
       .filter(
         ({ settings }) =>
-          settings.targets.includes(id) || settings.targetConfigs.some(config => config.id === id),
+          settings.targets.includes(id) ||
+          settings.escalateTo?.includes(id) === true ||
+          settings.targetConfigs.some(config => config.id === id),
       )
       .map(notification => `notification '${notification.id}'`),
     ...targets
@@ -181,17 +202,20 @@ const body = z
 export const testTarget = defineVerb({
   permission: 'update:targets',
   input: z.object({ id: z.string().max(512), body }),
-  async run(call, { id, body: requested }): Promise<TestResult> {
+  async run(call, { id, body: requested }) {
     const configuration =
       requested?.target === undefined
         ? call.context.configuration()
         : await dryRunItem(call, targetResource, { id, body: requested.target });
     const targets = new Map(configuration.targets.map(target => [target.settings.id, target]));
-    return call.context.testSend({
+    const result = await call.context.testSend({
       id,
       targets,
       requestedBy: call.actor.name,
       emails: requested?.testEmails ?? [],
     });
+    // Other settings say nothing of the target as it is.
+    if (result.success && requested?.target === undefined) call.context.targetIsWell(id);
+    return result;
   },
 });

@@ -2,15 +2,16 @@ import { basename } from 'node:path';
 import * as z from 'zod';
 import { grantsOf } from '../auth/actor.ts';
 import { FILES, type FileName, type FileTexts } from '../config/configuration.ts';
-import { applySecretRulesToTexts } from '../config/secrets/texts.ts';
 import { AppError, notFound } from '../lib/errors.ts';
 import type {
   ConfigVersionRow,
   ConfigVersionSummary,
   VersionStore,
 } from '../storage/stores/configuration.ts';
+import type { Call } from './context.ts';
 import { type DiffBlock, lineDiff } from './line-diff.ts';
 import { pageQuery, pageRequest, toListPage } from './paging.ts';
+import { textsFor } from './shown-addresses.ts';
 import { defineVerb } from './verb.ts';
 
 /** A configuration that took effect, and which files it changed. */
@@ -19,7 +20,7 @@ export interface ConfigVersion {
   readonly changes: readonly FileChange[];
 }
 
-/** A file that reads otherwise than in the version before; secrets are masked. */
+/** A file that reads otherwise than in the version before; secrets are masked, addresses as `textsFor` says. */
 export interface FileChange {
   readonly name: string;
   readonly state: 'created' | 'modified' | 'deleted';
@@ -47,12 +48,14 @@ async function findVersionRow(versions: VersionStore, commit: string | undefined
   });
 }
 
-/** The version with what it changed. Throws `not-found`. */
-async function versionOf(versions: VersionStore, commit: string | undefined): Promise<ConfigVersion> {
+/** The version with what it changed, as this caller sees texts. Throws `not-found`. */
+async function versionOf(call: Call, commit: string | undefined): Promise<ConfigVersion> {
+  const { versions } = call.context.stores;
   const row = await findVersionRow(versions, commit);
   const before = await rowBefore(versions, row.id);
   const { files: _, ...metadata } = row;
-  return { metadata, changes: changesBetween(before === undefined ? {} : textsOf(before), textsOf(row)) };
+  const texts = [before === undefined ? {} : textsOf(before), textsOf(row)] as const;
+  return { metadata, changes: changesBetween(texts, await textsFor(call, texts)) };
 }
 
 const STEP = 500;
@@ -74,13 +77,17 @@ async function rowBefore(versions: VersionStore, id: string): Promise<ConfigVers
   return before === undefined ? undefined : versions.get(before.id);
 }
 
-function changesBetween(before: FileTexts, after: FileTexts): FileChange[] {
+/** `shown` is what of both is shown: where a change is all in what is not, there are no lines of it. */
+function changesBetween(
+  [before, after]: readonly [FileTexts, FileTexts],
+  [shownBefore = {}, shownAfter = {}]: readonly FileTexts[],
+): FileChange[] {
   return FILES.flatMap(name => {
     const old = before[name];
     const now = after[name];
     if (old === now) return [];
     const state = old === undefined ? 'created' : now === undefined ? 'deleted' : 'modified';
-    return [{ name, state, blocks: lineDiff(old ?? '', now ?? '') } as const];
+    return [{ name, state, blocks: lineDiff(shownBefore[name] ?? '', shownAfter[name] ?? '') } as const];
   });
 }
 
@@ -110,8 +117,8 @@ export const showVersion = defineVerb({
     filename: z.string().max(256).optional(),
     diffLineLimit: z.coerce.number({ error }).int({ error }).min(0, { error }).default(1000),
   }),
-  async run({ context }, { commit, filename, diffLineLimit }) {
-    const { metadata, changes } = await versionOf(context.stores.versions, commit);
+  async run(call, { commit, filename, diffLineLimit }) {
+    const { metadata, changes } = await versionOf(call, commit);
     const requested = filename === undefined ? changes : changes.filter(({ name }) => name === filename);
     return { version: { metadata, changes: requested }, lineLimit: diffLineLimit };
   },
@@ -159,12 +166,12 @@ export const commitVersion = defineVerb({
       })
       .optional(),
   }),
-  run: ({ context }) => versionOf(context.stores.versions, undefined),
+  run: call => versionOf(call, undefined),
 });
 
 /**
  * Makes the files read as they did in a version, with the secrets that are stored now. Files that were not there then
- * become empty. Throws `not-found`, and as `applySecretRulesToTexts` does: a secret does not go back to where it was sent
+ * become empty. Throws `not-found`, and as `context.save` does: a secret does not go back to where it was sent
  * before unless it is the one that was entered for that.
  */
 export const revertVersion = defineVerb({
@@ -176,23 +183,20 @@ export const revertVersion = defineVerb({
       force: z.boolean().optional(),
     }),
   }),
-  async run({ actor, context }, { body: { commit, message } }) {
+  async run(call, { body: { commit, message } }) {
+    const { actor, context } = call;
     const { versions } = context.stores;
     const row = await findVersionRow(versions, commit);
     const before = await findVersionRow(versions, undefined);
-    const then = textsOf(row);
+    const texts: Partial<Record<FileName, string>> = { ...textsOf(row) };
+    for (const name of FILES) texts[name] ??= '';
     await context.save({
       author: actor.name,
       source: 'api',
       message: message ?? `back to ${row.id}`,
-      texts(now) {
-        const mayRefer = grantsOf(actor).has('update:settings');
-        const texts: Partial<Record<FileName, string>> = { ...then };
-        for (const name of FILES) texts[name] ??= '';
-        return applySecretRulesToTexts(texts, now, mayRefer);
-      },
+      sent: { texts, mayRefer: grantsOf(actor).has('update:settings') },
     });
-    const version = await versionOf(versions, undefined);
+    const version = await versionOf(call, undefined);
     return { version, reverted: version.metadata.id !== before.id };
   },
 });

@@ -51,6 +51,8 @@ function settlement(lastError: string | null = null, deliveryId = 'd'): StorageO
     deliveryId,
     state: 'sent',
     attempts: 1,
+    unknownAttempts: 0,
+    fault: null,
     nextAt: null,
     lastStatus: 200,
     lastError,

@@ -27,14 +27,17 @@ export interface StorageOptions {
   readonly dataFolder: string;
   readonly logger: Logger;
   readonly clock: Clock;
+  /** What is written need not outlive the process, and does not wait for the disk; of SQLite only. */
+  readonly isTemporary?: boolean;
   /** Called with the number of operations of each batch and how long it took in ms. */
   readonly onBatch?: (operations: number, ms: number) => void;
 }
 
 /** Opens the database for writing; its tables may be missing or old. Rejects as `openStorage` does. */
-export async function openBackend({ url, dataFolder, clock, logger }: StorageOptions): Promise<Backend> {
+export async function openBackend(options: StorageOptions): Promise<Backend> {
+  const { url, dataFolder, clock, logger, isTemporary } = options;
   const location = parseStorageUrl(url);
-  if (location.kind === 'sqlite') return openSqlite(resolve(dataFolder, location.file), logger);
+  if (location.kind === 'sqlite') return openSqlite(resolve(dataFolder, location.file), logger, isTemporary);
   await createDataFolder(resolve(dataFolder));
   // Loaded only where it is used: the client costs megabytes that SQLite's users need not pay.
   const { openPostgres } = await import('./postgres/postgres.ts');

@@ -1,6 +1,18 @@
 import type { Kysely } from 'kysely';
 import type { StorageOperation } from './operations/operation.ts';
+import {
+  type AcknowledgementStore,
+  type AcknowledgementTransaction,
+  acknowledgementStore,
+  acknowledgementTransaction,
+} from './stores/acknowledgements.ts';
 import { type AuditStore, auditStore } from './stores/audit.ts';
+import {
+  type ComponentStore,
+  type ComponentTransaction,
+  componentStore,
+  componentTransaction,
+} from './stores/components.ts';
 import {
   addVersion,
   type ConfigVersionRow,
@@ -21,12 +33,16 @@ import {
 import {
   type DeliveryStore,
   deliveryStore,
+  type RecoverRequest,
+  type RecoverResult,
   type RequeueFilter,
   type RequeueResult,
+  recover,
   requeue,
 } from './stores/deliveries.ts';
 import { type EventStore, eventStore } from './stores/events.ts';
 import { type GroupStore, groupStore } from './stores/groups.ts';
+import { type HourStore, type HourTransaction, hourStore, hourTransaction } from './stores/hours.ts';
 import { type IncidentStore, incidentStore } from './stores/incidents.ts';
 import {
   type IngestTokenStore,
@@ -41,7 +57,7 @@ import {
   readKeys,
   writeInstanceValue,
 } from './stores/instance.ts';
-import type { Lease, LeaseStore } from './stores/leases.ts';
+import { type Lease, type LeaseStore, type SendingTransaction, sendingTransaction } from './stores/leases.ts';
 import {
   addMessage,
   type MessageRow,
@@ -68,7 +84,9 @@ import {
   type RemovedTargetRow,
   type RemovedTargetStore,
   removedTargetStore,
+  replaceRemovedTarget,
 } from './stores/removed-targets.ts';
+import { type ReportStore, reportStore } from './stores/report.ts';
 import {
   type RetentionKind,
   type RetentionStore,
@@ -94,6 +112,18 @@ import {
   touchSession,
 } from './stores/sessions.ts';
 import {
+  type SilenceStore,
+  type SilenceTransaction,
+  silenceStore,
+  silenceTransaction,
+} from './stores/silences.ts';
+import {
+  type SnapshotStore,
+  type SnapshotTransaction,
+  snapshotStore,
+  snapshotTransaction,
+} from './stores/snapshots.ts';
+import {
   addUser,
   countEnabledAdmins,
   incrementUserChanges,
@@ -115,9 +145,15 @@ export interface WorkspaceStorage {
   readonly groups: GroupStore;
   readonly removedTargets: RemovedTargetStore;
   readonly messages: MessageStore;
+  readonly silences: SilenceStore;
+  readonly acknowledgements: AcknowledgementStore;
   readonly secrets: SecretsStore;
   readonly ingestTokens: IngestTokenStore;
+  readonly components: ComponentStore;
+  readonly snapshots: SnapshotStore;
   readonly minutes: MinuteStore;
+  readonly hours: HourStore;
+  readonly report: ReportStore;
   readonly document: DocumentStore;
   readonly versions: VersionStore;
   readonly audit: AuditStore;
@@ -125,7 +161,15 @@ export interface WorkspaceStorage {
 }
 
 /** Reads and writes of a transaction in one workspace. */
-export interface WorkspaceTransaction extends IngestTokenTransaction, MinuteTransaction {
+export interface WorkspaceTransaction
+  extends IngestTokenTransaction,
+    ComponentTransaction,
+    SnapshotTransaction,
+    SendingTransaction,
+    MinuteTransaction,
+    SilenceTransaction,
+    HourTransaction,
+    AcknowledgementTransaction {
   /** Adds the secret or replaces it, in which case it keeps its `created_at`. Answers the row as it is now. */
   putSecret(row: SecretRow): Promise<SecretRow>;
   /** True when it was there. */
@@ -145,8 +189,15 @@ export interface WorkspaceTransaction extends IngestTokenTransaction, MinuteTran
     filter: RequeueFilter,
     range: { readonly now: number; readonly after: string; readonly limit: number },
   ): Promise<RequeueResult>;
+  /**
+   * Makes up to `limit` deliveries that wait for their next attempt at the target due at once, and puts alarms that were
+   * given up for it back into the queue, or into the group that holds them back: of those that `DeliveryStore.givenUp` still
+   * finds. Each goes three times in all.
+   */
+  recover(request: RecoverRequest): Promise<RecoverResult>;
   /** Adds the target's settings or replaces them. */
   putRemovedTarget(row: RemovedTargetRow): Promise<void>;
+  replaceRemovedTarget(row: Pick<RemovedTargetRow, 'id' | 'replaced_at'>): Promise<void>;
   deleteRemovedTarget(id: string): Promise<void>;
   /** Refused with `conflict` when the id exists. */
   addMessage(row: MessageRow): Promise<void>;
@@ -234,9 +285,15 @@ export const workspaceStorage = (reader: Kysely<Database>, workspace: string): W
   groups: groupStore(reader, workspace),
   removedTargets: removedTargetStore(reader, workspace),
   messages: messageStore(reader, workspace),
+  silences: silenceStore(reader, workspace),
+  acknowledgements: acknowledgementStore(reader, workspace),
   secrets: secretsStore(reader, workspace),
   ingestTokens: ingestTokenStore(reader, workspace),
+  components: componentStore(reader, workspace),
+  snapshots: snapshotStore(reader, workspace),
   minutes: minuteStore(reader, workspace),
+  hours: hourStore(reader, workspace),
+  report: reportStore(reader, workspace),
   document: documentStore(reader, workspace),
   versions: versionStore(reader, workspace),
   audit: auditStore(reader, workspace),
@@ -270,7 +327,13 @@ function workspaceTransaction(
     removeSecret: name => recorded('secrets', name, removeSecret(db, workspace, name)),
     countSecrets: () => countSecrets(db, workspace),
     ...ingestTokenTransaction(db, workspace, recorded),
+    ...componentTransaction(db, workspace),
+    ...snapshotTransaction(db, workspace),
+    ...sendingTransaction(db, workspace),
     ...minuteTransaction(db, workspace),
+    ...hourTransaction(db, workspace),
+    ...silenceTransaction(db, workspace, recorded),
+    ...acknowledgementTransaction(db, workspace, recorded),
     putDocument: row => recorded('documents', String(row.revision), putDocument(db, workspace, row)),
     lastVersion: () => lastVersion(db, workspace),
     addVersion: row => recorded('versions', row.id, addVersion(db, workspace, row)),
@@ -279,7 +342,13 @@ function workspaceTransaction(
       for (const { id } of requeued.rows) onChange({ workspace, resource: 'deliveries', id });
       return requeued;
     },
+    async recover(request) {
+      const recovered = await recover(db, workspace, request);
+      for (const id of recovered.redelivered) onChange({ workspace, resource: 'deliveries', id });
+      return recovered;
+    },
     putRemovedTarget: row => putRemovedTarget(db, workspace, row),
+    replaceRemovedTarget: row => replaceRemovedTarget(db, workspace, row),
     deleteRemovedTarget: id => deleteRemovedTarget(db, workspace, id),
     addMessage: row => recorded('messages', row.id, addMessage(db, workspace, row)),
     removeMessage: id => recorded('messages', id, removeMessage(db, workspace, id)),

@@ -103,9 +103,13 @@ export interface IncidentTable {
   /** JSON list of the ids of the targets that were sent a firing event. */
   notified: string;
   last_event_at: number;
+  /** When it went to further targets, as nobody had acknowledged it; null when it did not. */
+  escalated_at: number | null;
+  /** How often its targets were reminded of it. */
+  reminders: number;
   /** The group that its messages were sent with; null when they were never grouped. */
   group_id: string | null;
-  /** The incident on its pipeline for whose sake alarms of it were last held back; null when none ever was. */
+  /** The incident for whose sake alarms of it were last held back; null when none ever was. */
   inhibited_by: string | null;
   /** The state of its subject that the last event reported, such as `exhausted` for a target; null when it reported none. */
   reported_state: string | null;
@@ -117,6 +121,33 @@ export interface IncidentTable {
   last_changes: string | null;
 }
 
+/** Somebody has seen the incident and looks after it. */
+export interface AcknowledgementTable {
+  workspace: string;
+  incident: string;
+  /** 0 where it was taken back. */
+  acknowledged: number;
+  /** When it was acknowledged or that was taken back, in epoch ms. */
+  changed_at: number;
+  changed_by: string;
+  note: string;
+}
+
+/** An alarm of the incident waited for the end of the silence, as an incident may for several, one after the other. */
+interface SilencedIncidentTable {
+  workspace: string;
+  silence: string;
+  incident: string;
+}
+
+/** An external event that changed nothing, which is in no other table. */
+export interface ReceivedEventTable {
+  workspace: string;
+  id: string;
+  /** Id that the event would have for a notification. */
+  event: string;
+}
+
 export interface EventTable {
   workspace: string;
   id: string;
@@ -126,8 +157,20 @@ export interface EventTable {
   created_at: number;
 }
 
-export const DELIVERY_STATES = ['waiting', 'grouped', 'sent', 'refused', 'exhausted', 'skipped'] as const;
+export const DELIVERY_STATES = [
+  'waiting',
+  'grouped',
+  'sent',
+  'unknown',
+  'refused',
+  'exhausted',
+  'skipped',
+] as const;
+/** States of what has reached its target, or may have: its end follows, and nothing older is sent after it. */
+export const REACHED_STATES = ['sent', 'unknown'] as const satisfies readonly DeliveryState[];
 export type DeliveryState = (typeof DELIVERY_STATES)[number];
+/** What a delivery was given up for: its target, itself, or that its target was removed before it was sent. */
+export type DeliveryFault = 'target' | 'message' | 'removed';
 type EventStatus = 'ALARM' | 'OK';
 
 export interface DeliveryTable {
@@ -142,6 +185,8 @@ export interface DeliveryTable {
   status: EventStatus;
   state: DeliveryState;
   attempts: number;
+  /** Attempts that were sent and brought no answer: it may have arrived by each of them. */
+  unknown_attempts: number;
   next_at: number | null;
   /** HTTP status of the last attempt, null when there was no answer. */
   last_status: number | null;
@@ -163,6 +208,18 @@ export interface DeliveryTable {
   group_id: string | null;
   /** The unreachable pipeline whose incident inhibited it; null when it never was inhibited. */
   inhibited_for: string | null;
+  /** The silence for whose end it waits, or last waited; null when it never did. */
+  silenced_by: string | null;
+  /** The inhibition of the configuration that holds it back, or last did; null when none ever did. */
+  inhibition: string | null;
+  /** The incident that it waits, or last waited, for by that inhibition. */
+  inhibited_by: string | null;
+  /** When its group was sent, in epoch ms; null when it never waited for one. */
+  released_at: number | null;
+  /** What it was given up for; null while it was not, and of one that is skipped for another reason. */
+  fault: DeliveryFault | null;
+  /** How often it went again because its target was well again. */
+  redelivered: number;
   /** The receivers that are still to get it once part of them have it, in a form its target knows; null before. */
   remainder: string | null;
 }
@@ -181,11 +238,28 @@ export interface AttemptTable {
   number: number;
   started_at: number;
   duration_ms: number;
-  outcome: 'sent' | 'retry' | 'refused';
+  outcome: 'sent' | 'retry' | 'unknown' | 'refused';
   http_status: number | null;
   reason: string | null;
   /** First 2 KB of the answer, secrets masked. */
   answer: string | null;
+}
+
+/** A span of time in which alarms that its matchers fit are sent to nobody. */
+export interface SilenceTable {
+  workspace: string;
+  id: string;
+  /** JSON list of name, operator and value. */
+  matchers: string;
+  starts_at: number;
+  /** When it is over: it may be extended until then, and is kept for a while after it. */
+  ends_at: number;
+  /** 1 where it ends before that with the last incident that it held back. */
+  until_resolved: number;
+  comment: string;
+  /** Who made it. */
+  created_by: string;
+  created_at: number;
 }
 
 /** One row of the bulletin: a notification's, which each of its transitions writes anew, or one made by a person. */
@@ -202,15 +276,25 @@ export interface MessageTable {
   metadata: string | null;
 }
 
-/** The last settings of a target, by which resolutions are sent to it after it is removed. */
+/** The last settings of a target, and those before its destination changed: by them alarms are closed that were opened by them. */
 export interface RemovedTargetTable {
   workspace: string;
-  /** Id of the target. */
+  /** Of the last settings, the id of the target. */
   id: string;
+  target: string;
   /** Its settings as JSON, encrypted by the key ring. */
   sealed: string;
+  /** When they were replaced, or the target was removed; null of the present ones. */
+  replaced_at: number | null;
   /** Until when its receiver, by these settings, requested that nothing is sent; null when it never did. */
   paused_until: number | null;
+}
+
+/** Is there while a process sends for the workspace, and after one that ended without having said so. */
+interface SendingTable {
+  workspace: string;
+  /** Deliveries that were due then may have been sent. */
+  until: number;
 }
 
 export interface SecretTable {
@@ -244,6 +328,29 @@ export interface IngestTokenTable {
   former_ends_at: number | null;
 }
 
+/** The id that an input or output was given. It is never given to another one. */
+export interface ComponentTable {
+  workspace: string;
+  /** A hash of its pipeline, kind, type and the engine's id, which it is known by. */
+  identity: string;
+  kind: 'input' | 'output';
+  /** Unique among those of its kind. */
+  id: string;
+  pipeline: string;
+  /** When it was last there, to a day. */
+  seen_at: number;
+}
+
+/** A part of what is known of the components of a workspace, which the next process that leads it goes on from. */
+export interface SnapshotTable {
+  workspace: string;
+  /** Of the snapshot that it is a part of. */
+  id: string;
+  /** 0 for its summary. */
+  part: number;
+  data: string;
+}
+
 /** The minutes of one component in one hour. */
 export interface MinutesTable {
   workspace: string;
@@ -253,6 +360,19 @@ export interface MinutesTable {
   hour: number;
   /** Records of minutes, one behind the other. */
   data: string;
+  /** 1 when the hours of the component hold all of it. */
+  in_hours: number;
+}
+
+/** 240 hours of one component. */
+export interface HoursTable {
+  workspace: string;
+  /** The first of the hours and a hash of the component: grows with time. */
+  id: string;
+  /** Epoch ms of its beginning. */
+  start: number;
+  /** Hours by their number within the row, packed. */
+  data: Uint8Array;
 }
 
 /** The configuration of a workspace that has no files. */
@@ -324,14 +444,22 @@ export interface Database extends TenantTables {
   revoked_tokens: RevokedTokenTable;
   incidents: IncidentTable;
   events: EventTable;
+  received_events: ReceivedEventTable;
   deliveries: DeliveryTable;
   attempts: AttemptTable;
   groups: DeliveryGroupTable;
   messages: MessageTable;
+  acknowledgements: AcknowledgementTable;
+  silences: SilenceTable;
+  silenced_incidents: SilencedIncidentTable;
   removed_targets: RemovedTargetTable;
+  sending: SendingTable;
   secrets: SecretTable;
   ingest_tokens: IngestTokenTable;
+  components: ComponentTable;
+  snapshots: SnapshotTable;
   minutes: MinutesTable;
+  hours: HoursTable;
   config_versions: ConfigVersionTable;
   config_documents: DocumentTable;
   sessions: SessionTable;

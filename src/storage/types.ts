@@ -44,6 +44,7 @@ export const CHANGE_RESOURCES = [
   'incidents',
   'deliveries',
   'messages',
+  'silences',
   'secrets',
   'ingest-tokens',
   'documents',

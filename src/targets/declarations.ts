@@ -25,6 +25,8 @@ export interface TemplateSetting {
   readonly path: SettingPath;
   /** Fields it may read: those of an event as it is sent, those of the event before that, any, or the ones listed. */
   readonly fields: 'outgoing-event' | 'whole-event' | 'any' | readonly string[];
+  /** What it may read besides, which no event has. */
+  readonly ownFields?: readonly string[];
   /** Undefined for a text that is broken: its schema reports it. */
   compile(text: string): CompiledSetting | undefined;
   /** True where a text that it gives becomes a text in JSON, whatever it holds; never when left out. */
@@ -76,7 +78,7 @@ export const referencesAt = (
     .flatMap(path => settingsAt(settings, path))
     .flatMap(({ path, value }) => (typeof value === 'string' ? [{ id: value, path, isRequired }] : []));
 
-type ExpressionSetting = Pick<TemplateSetting, 'fields' | 'path' | 'isEscaped'> & {
+type ExpressionSetting = Pick<TemplateSetting, 'fields' | 'path' | 'isEscaped' | 'ownFields'> & {
   /** By default an expression or a bare text with `${…}` places. */
   readonly compile?: (text: string) => CompiledExpression;
   /** Throws where the expression fails on an outgoing event; without it, samples are not tried. */
@@ -90,9 +92,11 @@ export const expressionSetting = ({
   compile = compileExpressionOrText,
   evaluate,
   isEscaped,
+  ownFields,
 }: ExpressionSetting): TemplateSetting => ({
   path,
   fields,
+  ...(ownFields && { ownFields }),
   ...(isEscaped && { isEscaped }),
   compile(text) {
     const compiled = compile(text);

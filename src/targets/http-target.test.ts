@@ -57,6 +57,7 @@ test.each([
   ['https://login.example:8443/session?token=abc', 'Location host login.example:8443'],
   ['/services/T000/B000/key/', 'Location host hooks.example'],
   ['http://', 'Location unreadable'],
+  ['file:///etc/passwd', 'Location without a host'],
   [undefined, 'Location missing'],
 ])('a redirect to %s is refused and reports where it led', (location, text) => {
   const refused = outcome(302, { headers: location === undefined ? {} : { location } });

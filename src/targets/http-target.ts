@@ -7,6 +7,7 @@ import { HttpFailure } from '../lib/http/failure.ts';
 import { repeatedItems } from '../lib/schemas.ts';
 import { LEAST_MASKED, MASK, maskSecrets } from '../lib/secret.ts';
 import { truncateToBytes } from '../lib/text.ts';
+import type { connectionOf } from './http-connection.ts';
 import type { Outcome } from './outcome.ts';
 
 /** Cribl's limits, in milliseconds: the first wait, the factor of the next ones, and the longest. */
@@ -105,11 +106,10 @@ export interface HttpExchange {
 export interface TargetRequest
   extends Pick<HttpExchange, 'url' | 'retries' | 'secrets'>,
     Pick<HttpRequest, 'skipsVerification' | 'closesConnection' | 'isRoundRobin'> {
+  readonly connection: ReturnType<typeof connectionOf>;
   readonly method?: HttpRequest['method'];
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | Buffer;
-  /** 30 seconds by default. */
-  readonly timeoutMs?: number;
 }
 
 interface RequestContext {
@@ -118,24 +118,21 @@ interface RequestContext {
   readonly signal: AbortSignal;
 }
 
-const TIMEOUT_MS = 30_000;
-
 /**
  * Sends one request; `classify` turns the answer into an outcome. Rejects with errors that are no failure of the
  * exchange.
  */
 export async function sendRequest(
-  { retries, secrets, ...request }: TargetRequest,
+  { retries, secrets, connection, ...request }: TargetRequest,
   { clock, http, signal }: RequestContext,
   classify: (answer: HttpAnswer, exchange: HttpExchange) => Outcome = classifyAnswer,
 ): Promise<Outcome> {
   try {
     const answer = await http.request({
       method: 'POST',
-      timeoutMs: TIMEOUT_MS,
+      ...connection,
       ...request,
       maxAnswerBytes: MAX_ANSWER_BYTES,
-      proxied: true,
       signal,
     });
     return classify(answer, { url: request.url, retries, secrets, now: clock.now() });
@@ -154,6 +151,9 @@ const isTransient = (status: number): boolean =>
 /** Statuses that refuse one message, and may accept others. RFC 9110 section 15.5, RFC 6585 section 5. */
 const MESSAGE_STATUSES: readonly number[] = [400, 413, 415, 422, 431];
 
+/** Statuses of a receiver, or one behind it, that failed over the request. RFC 9110 section 15.6. */
+const BREAKDOWN_STATUSES: readonly number[] = [500, 502, 504];
+
 /** Retries while a person replaces a certificate: three attempts within the time that takes. */
 export const CERTIFICATE_RETRIES: RetrySchedule = { kind: 'listed', delays: [0, 300_000, 1_800_000] };
 
@@ -166,10 +166,18 @@ const REMEDIES: Readonly<Record<number, string>> = {
   410: '; the receiver is gone for good, remove or change the target',
 };
 
+const isSuccess = (status: number): boolean => status >= 200 && status <= 299;
+
+/** Most receivers answer nothing: of those there is nothing to mask. */
+export const sentOutcome = (answer: HttpAnswer, exchange: HttpExchange): Outcome =>
+  answer.body.length === 0
+    ? { kind: 'sent', httpStatus: answer.status }
+    : { kind: 'sent', ...redactedAnswer(answer, exchange) };
+
 /** Classifies an answer: the one place that knows HTTP statuses. */
 export function classifyAnswer(answer: HttpAnswer, exchange: HttpExchange): Outcome {
   const { status } = answer;
-  if (status >= 200 && status <= 299) return { kind: 'sent', httpStatus: status };
+  if (isSuccess(status)) return sentOutcome(answer, exchange);
   const shown = redactedAnswer(answer, exchange);
   const waits = waitsForStatus(exchange.retries, status);
   if (waits === undefined && !isTransient(status))
@@ -179,14 +187,20 @@ export function classifyAnswer(answer: HttpAnswer, exchange: HttpExchange): Outc
       ...shown,
       ...(MESSAGE_STATUSES.includes(status) && { isAboutMessage: true }),
     };
-  const retryAfter = exchange.retries.responseHonorRetryAfterHeader
-    ? answer.headers['retry-after']
-    : undefined;
+  return retryOutcome(statusText(status), answer, exchange);
+}
+
+/** The receiver wants the message later: as it says itself, or by the settings for its status, or by the schedule. */
+export function retryOutcome(reason: string, answer: HttpAnswer, exchange: HttpExchange): Outcome {
+  const { headers, status } = answer;
+  const waits = waitsForStatus(exchange.retries, status);
+  const retryAfter = exchange.retries.responseHonorRetryAfterHeader ? headers['retry-after'] : undefined;
   const retryAfterMs = parseRetryAfter(retryAfter, exchange.now);
   return {
     kind: 'retry',
-    reason: statusText(status),
-    ...shown,
+    reason,
+    ...redactedAnswer(answer, exchange),
+    ...(BREAKDOWN_STATUSES.includes(answer.status) && { mayBeAboutMessage: true }),
     ...(waits && { waits }),
     ...(retryAfterMs !== undefined && { retryAfterMs }),
     ...((status === 429 || retryAfterMs !== undefined) && { pauseTarget: true }),
@@ -203,22 +217,32 @@ export function redactedAnswer(
   return { httpStatus: status, ...(text !== '' && { answer: text }) };
 }
 
-/** Classifies a failure before any answer. Throws again what is no failure of the exchange. */
+/** Classifies a failure before the end of an answer. Throws again what is no failure of the exchange. */
 export function classifyFailure(error: unknown, retries: RetrySettings): Outcome {
   if (!(error instanceof HttpFailure)) throw error;
   const waits = error.reason === 'timeout' ? waitsForTimeout(retries) : undefined;
   return { ...classifyConnectionFailure(error), ...(waits && { waits }) };
 }
 
-/** Classifies a failure for targets that retry by the schedule alone. */
-export function classifyConnectionFailure({ message: reason, reason: kind }: HttpFailure): Outcome {
+/** True when the request was written and no answer came, so that nobody knows whether it has arrived. */
+export const isUnanswered = (error: unknown): boolean =>
+  error instanceof HttpFailure && classifyConnectionFailure(error).kind === 'unknown';
+
+/**
+ * Classifies a failure for targets that retry by the schedule alone. A receiver that ends TLS has not read the request,
+ * though it may have been written by then (RFC 8446 section 4.4.2.4).
+ */
+export function classifyConnectionFailure({
+  message: reason,
+  reason: kind,
+  isWritten,
+}: HttpFailure): Outcome {
   if (kind === 'forbidden-address') return { kind: 'refused', reason };
-  return kind === 'tls'
-    ? { kind: 'retry', reason, waits: CERTIFICATE_RETRIES, isTargetBroken: true }
-    : { kind: 'retry', reason };
+  if (kind === 'tls') return { kind: 'retry', reason, waits: CERTIFICATE_RETRIES, isTargetBroken: true };
+  return { kind: isWritten ? 'unknown' : 'retry', reason };
 }
 
-const statusText = (status: number): string => {
+export const statusText = (status: number): string => {
   const name = STATUS_CODES[status];
   return `the receiver answered ${status}${name === undefined ? '' : ` ${name}`}`;
 };
@@ -233,7 +257,8 @@ function refusalReason(answer: HttpAnswer, exchange: HttpExchange): string {
 function locationHost(location: string | undefined, base: string): string {
   if (location === undefined) return 'missing';
   try {
-    return `host ${new URL(location, base).host}`;
+    const { host } = new URL(location, base);
+    return host === '' ? 'without a host' : `host ${host}`;
   } catch {
     return 'unreadable';
   }

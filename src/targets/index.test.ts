@@ -47,7 +47,7 @@ const firstSteps = (paths: readonly SettingPath[]): unknown[] => paths.map(([ste
 test('every type declares the settings that its schema marks as templates, and no others', () => {
   for (const type of targetTypes) {
     const marked = Object.entries(fieldsOf(type.schema).shape).flatMap(([key, field]) =>
-      z.globalRegistry.get(field)?.template === true ? [key] : [],
+      ['template', 'places'].some(mark => z.globalRegistry.get(field)?.[mark] === true) ? [key] : [],
     );
     expect([type.type, firstSteps(type.templates.map(({ path }) => path))]).toEqual([type.type, marked]);
   }
@@ -135,4 +135,39 @@ test('no other type uses the identity of the process', () => {
 
 test('mail alone needs recipients of each notification', () => {
   expect(targetTypes.filter(type => type.needsRecipients).map(({ type }) => type)).toEqual(['smtp']);
+});
+
+/** A proxy is on the way, and no place. */
+const ON_THE_WAY = ['proxyUrl'];
+/** Settings by which a type keeps alarms open, and another value of each of those that say where. */
+const OPEN: Readonly<Record<string, { readonly more: object; readonly others: object }>> = {
+  webhook: {
+    more: { preset: 'statuspage', resolveUrl: 'http://x.example/close' },
+    others: {
+      ...{ url: 'http://y.example/', resolveUrl: 'http://y.example/close', preset: 'alertmanager' },
+      options: { status: 'partial_outage' },
+    },
+  },
+  pager_duty: { more: {}, others: { url: 'http://y.example/', routingKey: 'k2' } },
+};
+
+test('a type that keeps alarms open says which settings decide where, and all that lead there are among them', () => {
+  for (const type of targetTypes) {
+    const keepsOpen = OPEN[type.type];
+    const raw = { id: 'a', type: type.type, ...NEEDED[type.type], ...keepsOpen?.more };
+    const target = type.configure(raw);
+    expect([type.type, target.keepsOpen === true]).toEqual([type.type, keepsOpen !== undefined]);
+    if (keepsOpen === undefined) continue;
+    const leading = Object.entries(fieldsOf(type.schema).shape).flatMap(([key, field]) =>
+      z.globalRegistry.get(field)?.destination === true && !ON_THE_WAY.includes(key) ? [key] : [],
+    );
+    expect(type.opensAt).toEqual(expect.arrayContaining(leading));
+    expect(Object.keys(keepsOpen.others).sort()).toEqual([...type.opensAt].sort());
+    for (const [key, value] of Object.entries(keepsOpen.others))
+      expect([key, type.configure({ ...raw, [key]: value }).destination]).not.toEqual([
+        key,
+        target.destination,
+      ]);
+    expect(type.configure({ ...raw, description: 'other' }).destination).toBe(target.destination);
+  }
 });

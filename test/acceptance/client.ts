@@ -50,7 +50,7 @@ export const ledgerDetail = ledgerItem.extend({
       number: z.number(),
       startedAt: z.string(),
       durationMs: z.number(),
-      outcome: z.enum(['sent', 'retry', 'refused']),
+      outcome: z.enum(['sent', 'retry', 'unknown', 'refused']),
       status: z.number().optional(),
       reason: z.string().optional(),
       answer: z.string().optional(),

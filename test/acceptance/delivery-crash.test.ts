@@ -164,3 +164,57 @@ it('tells an alarm that comes back while its end is still being sent', async () 
   const [first, , third] = hook.calls.map(({ event }) => event.incidentId);
   expect(third).not.toBe(first);
 });
+
+it('sends the end of an alarm that was read and never answered, and says that it may not have arrived', async () => {
+  const hook = await scriptedSink();
+  const folders = installation({
+    settings: { pipelines: [POSTING], delivery: { retrySchedule: ['0s', '1s'] } },
+    notifications: {
+      targets: [single('hook', hook.url, { timeoutSec: 1 })],
+      notifications: [monitors('hook')],
+    },
+  });
+  const server = await serve(folders);
+  const api = await logIn(server.url);
+  hook.reply(hang);
+  await post(server, [alarm('a')]);
+  await until(async () => (await api.total('/deliveries?state=unknown')) === 1, 'an unknown delivery');
+  expect(new Set(hook.calls.map(({ id }) => id)).size).toBe(1);
+  hook.reply(take);
+  await post(server, [end('a')]);
+  await until(async () => (await api.total('/deliveries?state=sent')) === 1, 'its end');
+  expect(hook.taken().map(({ event }) => event.status)).toEqual(['OK']);
+  const metrics = await (await fetch(`${server.url}/metrics`)).text();
+  expect(metrics).toContain('headgate_delivery_attempts_total{target="hook",outcome="unknown"} 2');
+  expect(await stop(server)).toEqual({ code: 0, signal: null });
+});
+
+it('takes for unknown what was under way at a kill -9, whatever is answered later, and sends its end', async () => {
+  const hook = await scriptedSink();
+  const folders = installed(hook);
+  const first = await serve(folders);
+  hook.reply(hang);
+  await post(first, [alarm('a')]);
+  await until(() => hook.calls.length === 1, 'a request under way');
+  await first.kill();
+
+  hook.reply(status(404));
+  const second = await serve(folders);
+  const api = await logIn(second.url);
+  await until(async () => (await api.total('/deliveries?state=unknown')) === 1, 'an unknown delivery');
+  const [delivery] = await api.items('/deliveries', ledgerItem);
+  expect(delivery?.lastError).toContain('an earlier attempt may have reached the receiver');
+  hook.reply(take);
+  await post(second, [end('a')]);
+  await until(() => hook.taken().length === 1, 'its end');
+  expect(hook.taken().map(({ event }) => event.status)).toEqual(['OK']);
+  expect(await stop(second)).toEqual({ code: 0, signal: null });
+
+  // What is refused after an end without a fault was never under way.
+  hook.reply(status(404));
+  const third = await serve(folders);
+  await post(third, [alarm('b')]);
+  const again = await logIn(third.url);
+  await until(async () => (await again.total('/deliveries?state=refused')) === 1, 'a refused delivery');
+  expect(await stop(third)).toEqual({ code: 0, signal: null });
+});

@@ -84,6 +84,7 @@ const exhausted = (lastStatus: number): Expected => ({
   lastStatus,
   lastError: new RegExp(`^the receiver answered ${lastStatus}`),
 });
+const unanswered = (lastError: RegExp): Expected => ({ state: 'unknown', attempts: TRIES, lastError });
 const failed = (lastError: RegExp): Expected => ({ state: 'exhausted', attempts: TRIES, lastError });
 
 const REDIRECT = 'redirect not followed, Location host login.example';
@@ -126,10 +127,10 @@ it('does with each kind of answer what the reference says, and keeps a ledger of
       exhausted(503),
     ],
     silly: [status(503, { 'retry-after': 'soon' }), exhausted(503)],
-    reset: [reset, failed(/connection was closed before the answer/)],
-    cut: [cutOff, failed(/connection was closed before the answer/)],
-    hang: [hang, failed(/no complete answer within 1s/)],
-    drip: [drip, failed(/no complete answer within 1s/)],
+    reset: [reset, unanswered(/connection was closed before the answer/)],
+    cut: [cutOff, unanswered(/connection was closed before the answer/)],
+    hang: [hang, unanswered(/timed out after 1 s waiting for the first byte of the answer/)],
+    drip: [drip, unanswered(/timed out after 1 s reading the answer/)],
     heals: [
       (call, response) => (call.number < TRIES ? status(500) : take)(call, response),
       { state: 'sent', attempts: TRIES, lastStatus: 200 },
@@ -192,8 +193,12 @@ it('does with each kind of answer what the reference says, and keeps a ledger of
 
   // One request each time it was tried and none to where a redirect leads.
   const perTarget = (id: string) => hook.calls.filter(call => call.path === `/${id}`);
-  for (const [id, [, { attempts }]] of Object.entries(replies))
-    expect([id, perTarget(id).length]).toEqual([id, attempts]);
+  for (const [id, [, { attempts }]] of Object.entries(replies)) {
+    const requests = perTarget(id).length;
+    // The reset of a connection that stood idle is followed by one request on a fresh one, within the attempt.
+    if (id !== 'reset') expect([id, requests]).toEqual([id, attempts]);
+    else expect(requests >= attempts && requests <= 2 * attempts, `${requests} requests`).toBe(true);
+  }
   expect(new Set(hook.calls.map(call => call.id)).size).toBe(Object.keys(replies).length);
 
   const waits = async (id: string): Promise<number[]> => {

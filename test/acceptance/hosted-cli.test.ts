@@ -229,6 +229,17 @@ describe('headgate org members', () => {
     const toOwner = await eve(['org', 'members', 'remove', OWNER, '--yes']);
     expect([toOwner.code, toOwner.stderr]).toEqual([1, expect.stringContaining('Only an owner')]);
 
+    const toOwnersPassword = await eve(['org', 'members', 'reset-password', OWNER]);
+    expect([toOwnersPassword.code, toOwnersPassword.stderr]).toEqual([
+      1,
+      expect.stringContaining('Only an owner'),
+    ]);
+    const reset = await run(['org', 'members', 'reset-password', 'eve@acme.example']);
+    expect([reset.code, reset.stderr]).toEqual([0, expect.stringContaining('Keep the password now')]);
+    expect((await eve(['org', 'members', 'list'])).code).toBe(1);
+    const another = /^initialPassword +(\S+)$/m.exec(reset.stdout)?.[1] ?? '';
+    expect((await eve(asEve, `${another}\nnine calm herons count the stars\n`)).code).toBe(0);
+
     const lowered = ['--role', 'user', '--workspace', 'main=editor'];
     const changed = await json('org', 'members', 'update', 'eve@acme.example', ...lowered);
     expect(changed.roles.organizationRole).toBe('user');

@@ -94,6 +94,17 @@ const REFUSING: Readonly<
       );
     },
   },
+  inhibitions: {
+    most: 1,
+    status: 400,
+    reach: (_, __, workspace) => {
+      let made = 0;
+      const side = [{ name: 'severity', value: 'fatal' }];
+      return untilRefused(3, () =>
+        workspace('/inhibitions', { method: 'POST', body: { id: `i${made++}`, when: side, hold: side } }),
+      );
+    },
+  },
   logFolders: {
     most: 1,
     status: 400,
@@ -152,7 +163,7 @@ it('every quota has a test of what happens to whoever is over it', () => {
 
 /** What may be reached one after the other in one installation: what changes the most comes last. */
 const TOGETHER: readonly (readonly (keyof typeof REFUSING)[])[] = [
-  ['pipelines', 'targets', 'notifications', 'streams', 'pushesPerSecond', 'changesPerMinute'],
+  ['pipelines', 'targets', 'notifications', 'inhibitions', 'streams', 'pushesPerSecond', 'changesPerMinute'],
   ['configurationCharacters', 'logFolders', 'pushedBytesPerSecond', 'requestsPerSecond'],
 ];
 
@@ -244,10 +255,27 @@ it('evaluates what is over the quota later, names the notification that takes mo
   expect(await metric('headgate_evaluations_carried_over_total')).not.toContainEqual(
     expect.stringMatching(/"corp"} [1-9]/),
   );
-  expect(installed.served.records().find(({ msg }) => String(msg).includes('evaluated late'))).toMatchObject({
-    workspace: 'main-acme',
-    notification: expect.any(String),
+  const logged = () => installed.served.records().find(({ msg }) => String(msg).includes('evaluated late'));
+  await until(() => logged() !== undefined, 'the log of a late evaluation');
+  expect(logged()).toMatchObject({ workspace: 'main-acme', notification: expect.any(String) });
+  interface Listed {
+    readonly id: string;
+    readonly headgate?: { readonly evaluation?: { readonly isHeaviest: boolean; readonly lateMs?: number } };
+  }
+  const evaluations = async (workspace: Workspace): Promise<readonly Listed[]> =>
+    (await workspace('/notifications')).body.items;
+  // The workspace itself sees it too, and of no other.
+  await until(async () => {
+    const listed = await evaluations(acme);
+    const heaviest = listed.filter(({ headgate }) => headgate?.evaluation?.isHeaviest === true);
+    const isLate = listed.every(({ headgate }) => (headgate?.evaluation?.lateMs ?? -1) >= 0);
+    return isLate && heaviest.length === 1 && heaviest[0]?.id.startsWith('heavy') === true;
   });
+  for (const { headgate } of await evaluations(corp))
+    expect(headgate?.evaluation).toEqual({
+      milliseconds: expect.any(Number),
+      isHeaviest: expect.any(Boolean),
+    });
   for (const [org, receiver] of [
     ['acme', ours],
     ['corp', theirs],

@@ -109,8 +109,10 @@ it('lets deliveries over the quota of a workspace wait, says so, loses none, and
   expect(await heldBecause(corp)).toBeUndefined();
   expect(ours.events()).toHaveLength(3);
 
-  const told = installed.served.records().filter(({ msg }) => msg === 'deliveries of the workspace wait');
-  expect(told).toMatchObject([{ level: 'warn', workspace: 'main-acme' }]);
+  const told = () =>
+    installed.served.records().filter(({ msg }) => msg === 'deliveries of the workspace wait');
+  await until(() => told().length > 0, 'the log of deliveries that wait');
+  expect(told()).toMatchObject([{ level: 'warn', workspace: 'main-acme' }]);
   const metrics = await ask(`${installed.served.url}/metrics`, { token: METRICS_TOKEN });
   expect(metrics.body).toContain(
     'headgate_deliveries_quota_reached_total{workspace="main",organization="acme"} 1',

@@ -90,6 +90,24 @@ it('has everything in the store that it answered 200 to before it was killed, an
   expect(hook.refusals).toEqual([]);
 });
 
+it('remembers ids that changed nothing when it is killed, so that repeats of a source send nothing', async () => {
+  const hook = await sink();
+  const folders = installed(hook);
+  const late = { state: 'OK', id: 'late' };
+  const server = await serve(folders);
+  expect(await post(server, alarm('a', late))).toMatchObject({ status: 200 });
+  expect(await post(server, alarm('a', { id: 'begin' }))).toMatchObject({ status: 200 });
+  await server.kill();
+
+  const next = await serve(folders);
+  for (const repeated of [alarm('a', late), alarm('a', { id: 'begin' }), alarm('a', late)])
+    expect(await post(next, repeated)).toMatchObject({ status: 200, accepted: 1 });
+  expect(await post(next, alarm('b'))).toMatchObject({ status: 200 });
+  await until(() => hook.events().some(({ key }) => key === 'b'), 'the next alarm');
+  expect(await stop(next)).toEqual({ code: 0, signal: null });
+  expect(hook.events().map(({ key, status }) => `${key} ${status}`)).toEqual(['a ALARM', 'b ALARM']);
+});
+
 it('answers 503 while the disk is full, keeps what it took before, and takes the rest when there is space', async () => {
   const hook = await sink();
   const folders = installed(hook);

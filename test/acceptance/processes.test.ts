@@ -5,7 +5,7 @@ import * as z from 'zod';
 import { createDatabaseOn, createPostgresDatabase } from '../helpers/postgres.ts';
 import { startPostgres } from '../helpers/postgres-server.ts';
 import type { Served } from './bin.ts';
-import { inputItem, login } from './client.ts';
+import { type Api, inputItem, ledgerItem, login } from './client.ts';
 import {
   ADMIN_PASSWORD,
   installation,
@@ -18,11 +18,16 @@ import {
   until,
   webhook,
 } from './harness.ts';
+import { hang, type Reply, scriptedSink, single, status, take } from './scripted-sink.ts';
 
 /** Requests to one target that are under way at once, by default. */
 const AT_ONCE = 5;
+/** For which a process leads without renewing it. */
+const LEASE_MS = 6000;
 const names = Array.from({ length: 40 }, (_, index) => `in${index}`);
 const TOKEN = 'token-of-edge';
+
+const heldItem = z.object({ heldBecause: z.string().optional() });
 
 /** One database, one folder of configuration and one key ring, for processes that have a data folder each. */
 async function cluster(notifications: object, database = createPostgresDatabase) {
@@ -174,6 +179,48 @@ it('takes events that are posted to a process that does not lead', async () => {
   expect(hook.events().map(({ status, key }) => `${status} ${key}`)).toEqual(['ALARM cpu', 'OK cpu']);
 });
 
+it('holds an inhibited alarm back over a kill -9 of the leading process, and sends it at the next one', async () => {
+  const hook = await sink();
+  const { start } = await cluster({
+    targets: [webhook('hook', hook)],
+    notifications: [{ id: 'monitors', condition: 'monitor-alerts', targets: ['hook'] }],
+    inhibitions: [
+      {
+        id: 'root_first',
+        when: [{ name: 'key', value: 'root' }],
+        hold: [{ name: 'key', op: '!=', value: 'root' }],
+        equal: ['host'],
+      },
+    ],
+  });
+  const [first, second] = [await start('first'), await start('second')];
+  const post = async (server: Served, key: string, state: 'ALARM' | 'OK'): Promise<boolean> => {
+    const events = [
+      { condition: 'monitor-alerts', key, state, id: `${key} ${state}`, fields: { host: 'a' } },
+    ];
+    const body = JSON.stringify(events);
+    const answer = await send(server, '/ingest/events', { token: `Bearer ${TOKEN}`, method: 'POST', body });
+    return answer.status === 200;
+  };
+  expect([await post(first, 'root', 'ALARM'), await post(first, 'disk', 'ALARM')]).toEqual([true, true]);
+  await until(() => hook.events().length === 1, 'the alarm of the cause');
+  await first.kill();
+  await until(() => leads(second), 'the second process leads');
+  const api = await logIn(second.url);
+  const grouped = await api.items('/deliveries?state=grouped', ledgerItem);
+  expect(grouped).toMatchObject([
+    { subject: 'disk', heldBecause: expect.stringContaining("by inhibition 'root_first'") },
+  ]);
+  // What was open before inhibits what comes after the takeover, too.
+  await until(() => post(second, 'cpu', 'ALARM'), 'a post to the second');
+  expect(await api.total('/deliveries?state=grouped')).toBe(2);
+  expect([await post(second, 'cpu', 'OK'), await post(second, 'root', 'OK')]).toEqual([true, true]);
+  await until(() => hook.events().length === 3, 'the end of the cause, and what it held back');
+  expect(new Set(hook.events().map(({ status, key }) => `${status} ${key}`))).toEqual(
+    new Set(['ALARM root', 'OK root', 'ALARM disk']),
+  );
+});
+
 const alarms = (hook: Parameters<typeof webhook>[1]) => ({
   targets: [webhook('hook', hook)],
   notifications: names.map(name => noData(`silent_${name}`, `a:${name}`, '1s')),
@@ -182,7 +229,7 @@ const alarms = (hook: Parameters<typeof webhook>[1]) => ({
 /** Two processes, the first of which leads and has every alarm under way to a receiver that does not answer. */
 async function amidAlarms() {
   const hook = await sink();
-  const { start } = await cluster(alarms(hook));
+  const { start, run } = await cluster(alarms(hook));
   hook.become('hang');
   const first = await start('first');
   const second = await start('second');
@@ -193,7 +240,7 @@ async function amidAlarms() {
   );
   // What is begun and not yet written to the socket would leave after a freeze.
   await until(() => hook.requests.length >= AT_ONCE, 'as many requests as may be under way');
-  return { hook, first, second, api };
+  return { hook, first, second, api, run };
 }
 
 it('sends every accepted alarm within seconds of a kill -9 of the leading process, repeating only what was not settled', async () => {
@@ -206,6 +253,54 @@ it('sends every accepted alarm within seconds of a kill -9 of the leading proces
   expect(hook.taken).toHaveLength(names.length);
   expect(new Set(hook.events().map(event => event.input))).toEqual(new Set(names.map(name => `a:${name}`)));
   expect(await api.total('/incidents?state=open')).toBe(names.length);
+});
+
+/** Two processes, the first of which leads, with events that are posted for a receiver. */
+async function posting(reply: Reply) {
+  const hook = await scriptedSink();
+  hook.reply(reply);
+  const { start } = await cluster({
+    targets: [single('hook', hook.url)],
+    notifications: [{ id: 'monitors', condition: 'monitor-alerts', targets: ['hook'] }],
+  });
+  const [first, second] = [await start('first'), await start('second')];
+  const post = async (server: Served, state: 'ALARM' | 'OK') => {
+    const body = JSON.stringify([{ condition: 'monitor-alerts', key: 'cpu', state, id: state }]);
+    const answer = await send(server, '/ingest/events', { token: `Bearer ${TOKEN}`, method: 'POST', body });
+    expect(answer.status).toBe(200);
+  };
+  return { hook, first, second, post };
+}
+
+it('takes for unknown what was under way when another process takes over, and sends its end', async () => {
+  const { hook, first, second, post } = await posting(hang);
+  await post(first, 'ALARM');
+  await until(() => hook.calls.length === 1, 'a request under way');
+  await first.kill();
+  hook.reply(status(404));
+  await until(() => leads(second), 'the second process leads');
+  const api = await logIn(second.url);
+  await until(async () => (await api.total('/deliveries?state=unknown')) === 1, 'an unknown delivery');
+  hook.reply(take);
+  await post(second, 'OK');
+  await until(() => hook.taken().length === 1, 'its end');
+  expect(hook.taken().map(({ event }) => event.status)).toEqual(['OK']);
+});
+
+it('leads on while an attempt takes longer than its lease, and makes no other', async () => {
+  const answers: (() => void)[] = [];
+  const { hook, first, second, post } = await posting(
+    (call, response) => void answers.push(() => take(call, response)),
+  );
+  await post(first, 'ALARM');
+  await until(() => answers.length === 1, 'a request under way');
+  const begun = performance.now();
+  await until(() => performance.now() - begun > LEASE_MS + 1500, 'more than a lease');
+  answers[0]?.();
+  const api = await logIn(second.url);
+  await until(async () => (await api.total('/deliveries?state=sent')) === 1, 'the delivery');
+  expect([leads(second), told(first, 'this process leads no more')]).toEqual([false, false]);
+  expect(hook.calls).toHaveLength(1);
 });
 
 it('lets a process that was frozen beyond its lease settle and send nothing more', async () => {
@@ -224,6 +319,30 @@ it('lets a process that was frozen beyond its lease settle and send nothing more
   expect(new Set(hook.taken.map(({ webhookId }) => webhookId)).size).toBe(names.length);
   expect(hook.refusals).toEqual([]);
   expect(await api.total('/deliveries?state=sent')).toBe(names.length);
+});
+
+it('says at every process what holds a delivery in the queue of its target, also while none leads', async () => {
+  const { hook, first, api, run } = await amidAlarms();
+  const at = [await logIn(first.url), api];
+  const BUSY = 'as many requests are in flight as concurrency allows';
+  const reasons = async (one: Api): Promise<readonly string[]> => {
+    const deliveries = await one.items('/deliveries', ledgerItem);
+    const incidents = await one.items('/incidents', heldItem);
+    return [...deliveries, ...incidents].map(({ heldBecause = '' }) => heldBecause).sort();
+  };
+  const [led = [], following = []] = await Promise.all(at.map(reasons));
+  expect(led.filter(reason => reason === BUSY)).toHaveLength(2 * (names.length - AT_ONCE));
+  expect(following).toEqual(led);
+
+  await run("update leases set owner = 'nobody', epoch = epoch + 1, until = until + 3600000");
+  const NOT_LED = 'no process leads at the moment; it is sent once one does';
+  await until(async () => {
+    const both = await Promise.all(at.map(reasons)).catch(() => []);
+    return both.length > 0 && both.every(all => all.includes(NOT_LED) && !all.includes(BUSY));
+  }, 'both processes alone');
+  hook.become('accept');
+  await run('update leases set until = 0');
+  await until(async () => (await api.total('/deliveries?state=sent')) === names.length, 'every delivery');
 });
 
 it('hands over at once when the leading process is stopped, and three share the work in turn', async () => {

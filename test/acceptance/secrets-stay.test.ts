@@ -1,6 +1,8 @@
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { createServer as createHttpServer } from 'node:http';
 import { createServer as createTcpServer, type Server } from 'node:net';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { expect, it, onTestFinished } from 'vitest';
@@ -38,6 +40,9 @@ const SECRETS = {
   clientSecret: 'client-secret-of-openid-Nn14',
   proxyPassword: 'proxy-password-Oo15-77b0',
   wrongUrl: 'user-of-an-address-Pp16',
+  ownProxyPassword: 'own-proxy-password-Ss19-5d',
+  passphrase: 'passphrase-of-a-key-Tt20-6e',
+  option: 'option-of-a-preset-Uu21-7f0a1b',
 };
 
 /** What stands in an address that may be read with the settings; nobody else is shown it. */
@@ -90,6 +95,31 @@ async function listening(server: Server) {
   const address = server.address();
   return { port: typeof address === 'object' && address !== null ? address.port : 0 };
 }
+
+/** A key pair whose key is encrypted. */
+const keyPair = (() => {
+  const folder = mkdtempSync(join(tmpdir(), 'headgate-acceptance-'));
+  try {
+    const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
+    const request = `req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -days 2 -subj /CN=x -keyout ${key} -out ${cert}`;
+    const passphrase = ['-passout', `pass:${SECRETS.passphrase}`];
+    execFileSync('openssl', [...request.split(' '), ...passphrase], { stdio: 'ignore' });
+    return { key: readFileSync(key, 'utf8'), cert: readFileSync(cert, 'utf8') };
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+})();
+/** A line of the key, as a text may quote it. */
+const KEY_LINE = { key: keyPair.key.split('\n')[2] ?? '' };
+
+const tls = { ...keyPair, passphrase: SECRETS.passphrase };
+/** How a target of its own connects, with every secret that there may be in that. */
+const connection = (http: number) => ({
+  tls,
+  proxyUrl: `http://127.0.0.1:${http}`,
+  proxyUsername: 'ops',
+  proxyPassword: SECRETS.ownProxyPassword,
+});
 
 type Targets = readonly { readonly id: string; readonly type: string; readonly [key: string]: unknown }[];
 
@@ -154,6 +184,46 @@ const targetsAt = (http: number, mail: number, tokenFile: string): Targets => [
     url: 'http://receiver.example/proxied?status=400',
     failedRequestLoggingMode: 'payloadAndHeaders',
   },
+  {
+    id: 'hook_apart',
+    type: 'webhook',
+    preset: 'pushover',
+    secretOptions: { token: SECRETS.option, user: SECRETS.option },
+    url: `http://127.0.0.1:${http}/apart`,
+    ...connection(http),
+  },
+  { id: 'chat_apart', type: 'slack', slackUrl: `http://127.0.0.1:${http}/apart`, ...connection(http) },
+  {
+    id: 'pager_apart',
+    type: 'pager_duty',
+    routingKey: SECRETS.routingKey,
+    severity: 'error',
+    ...connection(http),
+  },
+  {
+    id: 'topic_apart',
+    type: 'sns',
+    region: 'eu-west-1',
+    destinationType: 'topic',
+    topicArn: 'arn:aws:sns:eu-west-1:1:t',
+    messageGroupId: '',
+    awsAuthenticationMethod: 'manual',
+    awsApiKey: SECRETS.awsKey,
+    awsSecretKey: SECRETS.awsSecretKey,
+    endpoint: `http://127.0.0.1:${http}/apart`,
+    ...connection(http),
+  },
+  {
+    id: 'mail_apart',
+    type: 'smtp',
+    host: '127.0.0.1',
+    port: mail,
+    from: 'headgate@shop.example',
+    encryptionOption: 'STARTTLS',
+    smtpUsername: 'ops',
+    smtpPassword: SECRETS.smtpPassword,
+    tls,
+  },
   { id: 'by_tunnel', type: 'webhook', url: 'https://receiver.example/tunnelled' },
   { id: 'bell', type: 'bulletin_message' },
   { id: 'log', type: 'notifications_log' },
@@ -191,7 +261,7 @@ const formsOf = (secret: string): readonly string[] => [
   secret.replace(/^\w+ /, ''),
 ];
 
-function expectNoSecret(text: string, where: string, secrets: object = SECRETS): void {
+function expectNoSecret(text: string, where: string, secrets: object = { ...SECRETS, ...KEY_LINE }): void {
   for (const [name, secret] of Object.entries(secrets))
     for (const form of formsOf(secret))
       expect(text.includes(form), `${name} in ${where}: ${around(text, form)}`).toBe(false);
@@ -269,7 +339,10 @@ it('shows no secret of a full run anywhere, though every receiver gives back wha
           id: 'everything',
           condition: 'monitor-alerts',
           targets: ids.filter(id => id !== 'default'),
-          targetConfigs: [{ id: 'mail', conf: { emailRecipient: { to: 'ops@shop.example' } } }],
+          targetConfigs: ['mail', 'mail_apart'].map(id => ({
+            id,
+            conf: { emailRecipient: { to: 'ops@shop.example' } },
+          })),
           conf: {},
         },
       ],
@@ -391,7 +464,7 @@ it('shows no secret of a full run anywhere, though every receiver gives back wha
   for (const path of ['/basic', '/services', '/v2/enqueue', 'receiver.example/proxied'])
     expect(http.seen.join()).toContain(path);
   await stop(server);
-  for (const secrets of [SECRETS, IN_ADDRESSES]) {
+  for (const secrets of [{ ...SECRETS, ...KEY_LINE }, IN_ADDRESSES]) {
     expectNoSecret(server.stdout() + server.stderr(), 'the log', secrets);
     expectNoSecret(await stream.text(), 'the stream', secrets);
   }

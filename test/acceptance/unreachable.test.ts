@@ -60,7 +60,7 @@ it('tells whom it tells of a page that stops answering nothing of its input, and
   expect(toldTo(ops)).toEqual(['lost ALARM']);
   expect(toldTo(team)).toEqual(['silent ALARM']);
   expect(ops.events()[0]?._raw).toMatch(
-    /^Pipeline edge has been unreachable since \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ: http:\/\/127.0.0.1:\d+: no complete answer within 500ms$/,
+    /^Pipeline edge has been unreachable since \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ: http:\/\/127.0.0.1:\d+: timed out after 0\.5 s waiting for the first byte of the answer$/,
   );
   expect(team.events()[0]?._raw).toMatch(
     /^Source syslog:app had no data for 6s: pipeline unreachable: http:/,

@@ -22,15 +22,37 @@ const TOPIC = {
   ...{ awsApiKey: 'AKIDEXAMPLE0000001', awsSecretKey: 'the-secret-key', maxRetries: 0 },
 };
 
+/** Targets that speak HTTP, their receiver being elsewhere. */
+const PROXIED = [
+  { type: 'webhook', url: 'http://receiver.example/in' },
+  { type: 'slack', slackUrl: 'https://receiver.example/services/T/B/K' },
+  {
+    ...{ type: 'pager_duty', routingKey: '0123456789abcdef0123456789abcdef', severity: 'error' },
+    url: 'http://receiver.example/v2',
+  },
+  { ...TOPIC, endpoint: 'http://receiver.example' },
+];
+
 /** Each setting that says where a type sends to, as an address of this machine. */
 const DESTINATIONS: Readonly<Record<string, (host: string, port: number) => object>> = {
   'webhook.url': (host, port) => ({ type: 'webhook', url: `http://${host}:${port}/in` }),
+  'webhook.resolveUrl': (host, port) => ({
+    type: 'webhook',
+    url: host === 'localhost' ? `http://${host}:${port}/in` : 'https://hooks.example/in',
+    resolveUrl: `http://${host}:${port}/out/\${incidentId}`,
+  }),
   'slack.slackUrl': (host, port) => ({ type: 'slack', slackUrl: `https://${host}:${port}/services/T/B/K` }),
   'pager_duty.url': (host, port) => ({
     ...{ type: 'pager_duty', routingKey: '0123456789abcdef0123456789abcdef', severity: 'error' },
     url: `http://${host}:${port}/v2`,
   }),
   'sns.endpoint': (host, port) => ({ ...TOPIC, endpoint: `http://${host}:${port}` }),
+  ...Object.fromEntries(
+    PROXIED.map(settings => [
+      `${settings.type}.proxyUrl`,
+      (host: string, port: number) => ({ ...settings, proxyUrl: `http://${host}:${port}` }),
+    ]),
+  ),
   'smtp.host': (host, port) => ({
     ...{ type: 'smtp', host, port, from: 'a@b.example', smtpUsername: '', smtpPassword: '' },
   }),
@@ -39,10 +61,20 @@ const DESTINATIONS: Readonly<Record<string, (host: string, port: number) => obje
 const READ_ENGINES = [...TEXT_ENGINES, ...JSON_ENGINES, 'custom'];
 const RULES = [{ match: '^events_total$', id: 'queue', kind: 'input', metric: 'in_events' }];
 
+const BELL = (id: string) => ({ id: `bell-${id}`, type: 'bulletin_message' });
+
 /** Whose pipeline was stored before it was refused. */
 const OLD = 'main-corp';
 const { awsApiKey, awsSecretKey, ...AS_PROCESS } = { ...TOPIC, awsAuthenticationMethod: 'auto' };
+/** Pipelines that say by what is the operator's which they are, or how they come by their data. */
+const UNKNOWN_PIPELINES = {
+  id: { id: '${env:HOME}', engine: 'vector', url: 'https://a.example/' },
+  engine: { id: 'no-engine', engine: '${file:/etc/hostname}', url: 'https://a.example/' },
+  push: { id: 'no-push', engine: 'rsyslog', push: '${env:HOME}' },
+  group: { id: 'no-group', engine: 'vector', push: true, group: '${env:HOME}' },
+};
 const OLD_VERSIONS = [
+  ...Object.values(UNKNOWN_PIPELINES).map(pipeline => ({ 'headgate.yml': { pipelines: [pipeline] } })),
   { 'notifications.yml': { targets: [{ ...AS_PROCESS, id: 'old' }] } },
   { 'notifications.yml': { targets: [{ id: 'old', type: 'webhook', url: 'http://127.0.0.1/' }] } },
   { 'notifications.yml': { targets: [{ id: 'old', type: 'webhook', url: '${env:HOME}' }] } },
@@ -67,7 +99,9 @@ async function withOldState({ storage, openKeyRing }: OpenStore, port: number): 
   const pipeline = { id: 'edge', engine: 'vector', url: `http://localhost:${port}/`, token: '${env:HOME}' };
   const stored = {
     ...texts,
-    'headgate.yml': JSON.stringify({ pipelines: [{ ...pipeline, interval: '1s' }] }),
+    'headgate.yml': JSON.stringify({
+      pipelines: [{ ...pipeline, interval: '1s' }, ...Object.values(UNKNOWN_PIPELINES)],
+    }),
   };
   await documents.write({ revision: 1, texts: stored });
 }
@@ -101,6 +135,26 @@ describe('a workspace with the default settings of its installation', () => {
   });
   const call = (method: string, path: string, body: unknown) => app.api(MAIN, path, { method, body });
 
+  it('learns nothing of the machine that it shares', async () => {
+    const { body } = await app.api(MAIN, '/system/info');
+    expect(Object.keys(body.items[0]).sort()).toEqual([
+      ...['BUILD', 'apiPort', 'distMode', 'headgate', 'uptime', 'version'],
+    ]);
+  });
+
+  it('is told that the operator decides where it may send, whatever it asks for', async () => {
+    const sent = (delivery: object) => call('PATCH', '/system/settings/conf', { delivery });
+    for (const asked of [{ privateAddresses: 'allow' }, { allowedAddresses: ['127.0.0.0/8'] }]) {
+      const { status, body } = await sent(asked);
+      expect([status, body.message]).toEqual([
+        400,
+        expect.stringContaining(`delivery.${Object.keys(asked)[0]}: is decided by the operator`),
+      ]);
+    }
+    // As it was read.
+    expect((await sent({ privateAddresses: 'refuse', allowedAddresses: [] })).status).toBe(200);
+  });
+
   it('does not go back to a version that has what is refused now', async () => {
     const { body } = await app.api(MAIN, '/version');
     const old = body.items.filter(({ author_name: author }: { author_name: string }) => author === 'before');
@@ -127,6 +181,36 @@ describe('a workspace with the default settings of its installation', () => {
     expect(JSON.stringify(status.body)).toContain('the pipeline is switched off');
     expect(connections).toBe(0);
   });
+
+  it.each(Object.entries(UNKNOWN_PIPELINES))(
+    'starts with a stored pipeline whose %s is the operator’s, and takes none such by any way in',
+    async (key, pipeline) => {
+      const place = `pipelines[${1 + Object.keys(UNKNOWN_PIPELINES).indexOf(key)}].${key}`;
+      await until(async () =>
+        JSON.stringify((await app.api(OLD, '/system/engines')).body.items).includes(`${place}: $`),
+      );
+      const [status] = (await app.api(OLD, '/system/config/status')).body.items;
+      expect(status).toMatchObject({ state: 'ok' });
+      expect(status.warnings).toContainEqual(
+        expect.objectContaining({ path: place, message: expect.stringContaining('switched off') }),
+      );
+      expect((await app.api(OLD, '/notification-targets', { method: 'POST', body: BELL(key) })).status).toBe(
+        200,
+      );
+      const files = { 'headgate.yml': JSON.stringify({ pipelines: [pipeline] }) };
+      for (const answer of [
+        await call('PATCH', '/system/settings/conf', { pipelines: [pipeline] }),
+        await call('PUT', '/system/config/files', { files }),
+      ])
+        expect([answer.status, answer.body.message]).toEqual([
+          400,
+          expect.stringContaining(`pipelines[0].${key}: must not be read from the environment`),
+        ]);
+      const checked = await call('POST', '/system/config/check', { files });
+      expect(checked.body.items[0].ok).toBe(false);
+      expect(JSON.stringify(checked.body.items[0].errors)).toContain(`pipelines[0].${key}`);
+    },
+  );
 
   it('has a case for every setting of a target that says where it sends', () => {
     const marked = targetTypes.flatMap(({ type, schema }) =>

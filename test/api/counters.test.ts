@@ -1,6 +1,7 @@
 import { createServer } from 'node:http';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { listenLocally } from '../acceptance/listen-locally.ts';
+import { testClock } from '../helpers/clock.ts';
 import { until } from '../helpers/until.ts';
 import { type ApiServer, JSON_BODY, startApiServer } from './api-server.ts';
 
@@ -11,8 +12,10 @@ const events = (count: number, stamp = ''): string =>
   `vector_component_received_events_total{component_id="app",component_kind="source",component_type="syslog"} ${count}${stamp}\n`;
 
 const START_SEC = 1_767_225_012;
+const clock = testClock((START_SEC + 1_000_000) * 1000);
+const BEGUN = clock.now();
 
-/** Pages of what was reported in public, read every second; after its last page each stands still. */
+/** Pages of what was reported in public, read every second of a clock that is moved by hand. */
 const SCRIPTS = {
   moved_start(request) {
     const counts = [5_000_250, 5_000_300, 5_000_340, 5_000_400, 5_000_700];
@@ -20,13 +23,16 @@ const SCRIPTS = {
     return `${events(count)}process_start_time_seconds ${START_SEC + (request % 2) * 100}\n`;
   },
   no_battery(request) {
-    const now = Date.now();
+    const now = clock.now();
     if (request < 3) return events(50_100 + request * 10, ` ${now}`);
     const booted = Math.min(request - 2, 2);
     return events(booted * 20, ` ${now - 3_600_000 + booted * 1000}`);
   },
-  outage: request => (request >= 6 && request < 13 ? undefined : events(request * 100)),
-  several: request => events((request % 2 === 0 ? 9_000_000 : 4_000_000) + Math.floor(request / 2) * 10),
+  /** 100 events a second. */
+  outage: request => (request >= 6 && request < 13 ? undefined : events((clock.now() - BEGUN) / 10)),
+  // The second process answers once conditions have looked at the first for a while.
+  several: request =>
+    events((request < 6 || request % 2 === 0 ? 9_000_000 : 4_000_000) + Math.floor(request / 2) * 10),
 } satisfies Record<string, Script>;
 
 const TOKEN = 'token-of-the-collectors';
@@ -44,7 +50,7 @@ beforeAll(async () => {
       response.writeHead(text === undefined ? 500 : 200, { 'content-type': 'text/plain' }).end(text);
     }),
   );
-  server = await startApiServer({
+  const files = {
     settings: {
       pipelines: [
         ...Object.keys(SCRIPTS).map(id => ({
@@ -61,11 +67,12 @@ beforeAll(async () => {
         {
           id: 'flood',
           condition: 'high-volume',
-          conf: { name: 'syslog:*', timeWindow: '4s', dataVolume: '600 events' },
+          conf: { name: 'syslog:*', timeWindow: '4s', dataVolume: '500 events' },
         },
       ],
     },
-  });
+  };
+  server = await startApiServer(files, {}, clock);
 });
 
 afterAll(async () => {
@@ -87,30 +94,45 @@ async function counted(pipeline: string, engineId: string): Promise<number | und
   return (found as { status?: { metrics: { in_events?: number } } } | undefined)?.status?.metrics.in_events;
 }
 
-const wasRead = (id: keyof typeof SCRIPTS, times: number): Promise<void> =>
-  until(() => (requests.get(id) ?? 0) > times, `${times} requests for ${id}`);
+let second = 0;
+
+/** Lets time pass up to that second, in each of which every page is read once. */
+async function passTo(end: number): Promise<void> {
+  while (second < end) {
+    second++;
+    await clock.advance(1000);
+    const before = clock.now() - 1000;
+    await until(
+      async () =>
+        (await items('/system/engines')).every(
+          ({ mode, lastAt }) => mode === 'push' || Date.parse(String(lastAt)) > before,
+        ),
+      `the pages of second ${second}`,
+    );
+  }
+}
 
 it('counts a process whose start time moves and whose counter goes on', async () => {
-  await wasRead('moved_start', 6);
+  await passTo(7);
   expect(await counted('moved_start', 'app')).toBe(450);
 });
 
 it('counts a host that booted without a clock, from its first page on', async () => {
-  await wasRead('no_battery', 5);
+  await passTo(7);
   expect(await counted('no_battery', 'app')).toBe(20 + 40);
 });
 
 it('raises no false alarm of volume when a page can be read again, and counts all of it', async () => {
-  await wasRead('outage', 16);
-  expect(await counted('outage', 'app')).toBeGreaterThanOrEqual(1500);
-  const flooded = (await items('/incidents')).map(({ subject }) => subject);
+  await passTo(20);
+  expect(await counted('outage', 'app')).toBe(1900);
+  const flooded = async () => (await items('/incidents')).map(({ subject }) => subject);
   // The values of the other process count as those of a restart until they are seen through.
-  expect(flooded).toContain('several/syslog:app');
-  expect(flooded).not.toContain('outage/syslog:app');
+  await until(async () => (await flooded()).includes('several/syslog:app'), 'the alarm of the other page');
+  expect(await flooded()).not.toContain('outage/syslog:app');
 });
 
 it('says that several processes answer at one address, and counts nothing of them', async () => {
-  await wasRead('several', 8);
+  await passTo(20);
   const engine = (await items('/system/engines')).find(({ id }) => id === 'several');
   expect(JSON.stringify(engine)).toMatch(
     /the counters of instance 127\.0\.0\.1:\d+ go back to where they were/,
@@ -176,7 +198,7 @@ it('counts totals on, when a collector in between is deployed anew and gives the
   expect(await counted('collectors', 'otlp/unknown')).toBe(20);
 });
 
-it('counts increases in whatever order they come, and reports those that overlap, in the answer and at /metrics', async () => {
+it('counts increases in whatever order they come, and reports those that overlap, in the answer, at /metrics and of the pipeline', async () => {
   const DELTA = 1;
   for (const start of [0, 2, 1, 3])
     expect(await pushed('otlp/queue', DELTA, { value: 10, start, time: start + 1 })).toEqual({});
@@ -190,4 +212,12 @@ it('counts increases in whatever order they come, and reports those that overlap
   expect(text).toContain(
     'headgate_pipeline_increases_rejected_total{pipeline="collectors",reason="overlapping"} 1',
   );
+  const engine = (await items('/system/engines')).find(({ id }) => id === 'collectors');
+  expect(engine).toMatchObject({
+    uncounted: {
+      reason: expect.stringMatching(/^increases of instance i-1 overlap what was counted/),
+      at: expect.stringMatching(/^\d{4}-.*Z$/),
+    },
+  });
+  expect(engine).not.toHaveProperty('error');
 });

@@ -36,7 +36,9 @@ function everySchema(): Map<z.core.$ZodType, string> {
   return found;
 }
 
-const isDuration = (schema: z.core.$ZodType): boolean => z.globalRegistry.get(schema)?.format === 'duration';
+/** Of a duration, or of a time that may be written as one before now. */
+const isDuration = (schema: z.core.$ZodType): boolean =>
+  ['duration', 'point-in-time'].includes(String(z.globalRegistry.get(schema)?.format));
 
 it('every duration of the configuration and the API may have several units and decimal places', () => {
   const durations = [...everySchema()].filter(([schema]) => isDuration(schema));

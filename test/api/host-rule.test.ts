@@ -86,4 +86,17 @@ describe('hosted', () => {
         expect((await ask(url + path)).status).not.toBe(421);
       }
   });
+
+  it('the login service names the setting and the host, as an error of OAuth', async () => {
+    for (const path of ['/oauth/token', '/oauth/revoke', '/.well-known/jwks.json']) {
+      const { body } = await ask(app.authUrl + path, { host: 'evil.example', method: 'POST' });
+      expect([path, body]).toEqual([
+        path,
+        {
+          error: 'invalid_request',
+          error_description: expect.stringMatching(/'evil\.example'.*api\.allowedHosts/),
+        },
+      ]);
+    }
+  });
 });

@@ -194,6 +194,31 @@ it('refuses another account with the address of a member who is bound, until the
   expect(await come('s-1')).toBe('/sign-in?sso=other-account');
 });
 
+it('gives no other password to a member who comes by the provider: it would open other organizations', async () => {
+  const { member } = await tenants.members.add({ ...OWNER, organization: 'beta' }, ANN.email, {
+    organizationRole: 'admin',
+    workspaces: [],
+  });
+  const reset = await tenants.members.resetPassword(OWNER, ann);
+  const opened = await withPassword(ANN.email, reset.initialPassword.reveal(), PASSWORD, 'acme');
+  expect(opened.status).toBe(200);
+  const asked = async (organization: string) =>
+    (
+      await fetch(`${service.url}/v1/organizations/${organization}/members`, {
+        headers: { authorization: `Bearer ${opened.body.token}` },
+      })
+    ).status;
+  expect([await asked('acme'), await asked('beta')]).toEqual([200, 404]);
+  await tenants.members.resetPassword(OWNER, ann);
+  expect(await asked('acme')).toBe(401);
+
+  provider.users.set('s-1', ANN);
+  await come('s-1');
+  await expect(tenants.members.resetPassword(OWNER, ann)).rejects.toMatchObject({ code: 'conflict' });
+  expect((await tenants.storage.users.byId(ann))?.password).toBe('');
+  expect((await tenants.storage.users.byId(member.userId))?.password).toBe('');
+});
+
 it('signs a person in to each organization by the account there, bound to the same identity', async () => {
   const beta: OrganizationActor = { ...OWNER, organization: 'beta' };
   provider.users.set('s-1', ANN);

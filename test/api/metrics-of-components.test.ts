@@ -1,90 +1,33 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { startApp } from '../../src/app/app.ts';
-import { silentLogger } from '../../src/lib/logger.ts';
-import { ADMIN_PASSWORD } from '../acceptance/bin.ts';
-import { login } from '../acceptance/client.ts';
-import { writeConfiguration, writeFileText } from '../acceptance/files.ts';
-import { type TestClock, testClock } from '../helpers/clock.ts';
-import { countingIds } from '../helpers/counting-ids.ts';
 import { until } from '../helpers/until.ts';
+import { BEGIN, MINUTE_MS, type PushedApp, startPushedApp } from './pushed-app.ts';
 
-const TOKEN = 'token-of-the-engine';
-const BEGIN = Date.UTC(2026, 0, 1);
-const MINUTE_MS = 60_000;
-const answer = z.looseObject({ items: z.array(z.record(z.string(), z.unknown())).default([]) });
-
-let clock: TestClock;
-let url: string;
-let token: string;
-let stop: () => Promise<void>;
+let app: PushedApp;
+const ask: PushedApp['ask'] = (path, body) => app.ask(path, body);
 
 beforeAll(async () => {
-  const root = mkdtempSync(join(tmpdir(), 'headgate-minutes-'));
-  clock = testClock(BEGIN);
-  const config = join(root, 'config');
-  writeConfiguration(config, {
-    settings: {
-      api: { rateLimit: { perSecond: 0 } },
-      pipelines: [{ id: 'own', engine: 'custom', push: true, token: TOKEN, group: 'shop' }],
-    },
+  app = await startPushedApp({
+    files: { 'outputs.yml': 'outputs:\n  - {id: unused, type: s3, disabled: true}\n' },
   });
-  writeFileText(config, 'outputs.yml', 'outputs:\n  - {id: unused, type: s3, disabled: true}\n');
-  const app = await startApp({
-    configFolder: config,
-    dataFolder: join(root, 'data'),
-    flags: { 'api.port': '0' },
-    environment: { HEADGATE_ADMIN_PASSWORD: ADMIN_PASSWORD },
-    clock,
-    ids: countingIds(),
-    random: () => 0.5,
-    logger: silentLogger,
-  });
-  url = app.url;
-  token = (await login(url)).token;
-  stop = async () => {
-    await app.stop();
-    rmSync(root, { recursive: true, force: true });
-  };
-  await push([
+  await app.push([
     { kind: 'input', type: 'syslog', id: 'app', metric: 'in_events', value: 1000 },
     { kind: 'output', type: 's3', id: 'lake', metric: 'out_events', value: 500 },
     { kind: 'output', type: 's3', id: 'unused', metric: 'out_events', value: 1 },
   ]);
   for (const [minute, events] of [600, 60, 0].entries()) {
-    await push([
+    await app.push([
       { kind: 'input', type: 'syslog', id: 'app', metric: 'in_events', value: events },
       { kind: 'output', type: 's3', id: 'lake', metric: 'out_events', value: events / 2 },
       { kind: 'output', type: 's3', id: 'lake', metric: 'queue_size', value: events * 10 },
       { kind: 'output', type: 's3', id: 'lake', metric: 'queue_capacity', value: 10_000 },
     ]);
-    await clock.advance(MINUTE_MS);
-    await recordedIn(minute);
+    await app.clock.advance(MINUTE_MS);
+    await app.recorded(minute);
   }
 });
 
-afterAll(() => stop());
-
-async function push(samples: object[]): Promise<void> {
-  const { status } = await fetch(`${url}/ingest/samples`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ temporality: 'delta', samples }),
-  });
-  expect(status).toBe(200);
-}
-
-async function ask(path: string, body?: object) {
-  const response = await fetch(`${url}/api/v1${path}`, {
-    method: body === undefined ? 'GET' : 'POST',
-    headers: { authorization: token, 'content-type': 'application/json' },
-    ...(body !== undefined && { body: JSON.stringify(body) }),
-  });
-  return { status: response.status, body: answer.parse(await response.json()) };
-}
+afterAll(() => app.stop());
 
 const query = (facts: object = {}) =>
   ask('/system/metrics/query', {
@@ -96,15 +39,6 @@ const query = (facts: object = {}) =>
   });
 
 const pointsOf = async (facts: object = {}) => (await query(facts)).body.items.map(({ points }) => points);
-
-/** The disk is real. */
-async function recordedIn(minute: number): Promise<void> {
-  const points = z.array(z.array(z.tuple([z.number(), z.number().nullable()])));
-  await until(async () => {
-    const [of = []] = points.parse(await pointsOf());
-    return (of[minute]?.[1] ?? null) !== null;
-  }, `minute ${minute}`);
-}
 
 const at = (minute: number) => BEGIN + minute * MINUTE_MS;
 
@@ -186,6 +120,7 @@ describe('what was recorded', () => {
     ['the end is not later than the beginning', { to: '2026-01-01T00:00:00Z' }, 'to'],
     ['the step is no whole minutes', { step: '90s' }, 'step'],
     ['there would be too many values', { from: '2025-06-01T00:00:00Z' }, 'step'],
+    ['hours are asked for in minutes', { metrics: ['open_seconds'], step: '30m' }, 'step'],
     ['a metric is none', { metrics: ['weight'] }, 'metrics[0]'],
     ['no component is named', { components: [] }, 'components'],
   ])('is refused when %s', async (_, facts, path) => {
@@ -200,9 +135,9 @@ describe('what components do now', () => {
   it('is a row for each, keyed by metric as in the family, but for those that are disabled', async () => {
     const model = { input: 'syslog:app', group: 'shop', id: 'app', pipeline: 'own' };
     const lake = { output: 's3:lake', group: 'shop', id: 'lake', pipeline: 'own' };
-    await push([{ kind: 'input', type: 'syslog', id: 'app', metric: 'in_events', value: 120 }]);
-    await clock.advance(MINUTE_MS);
-    await recordedIn(3);
+    await app.push([{ kind: 'input', type: 'syslog', id: 'app', metric: 'in_events', value: 120 }]);
+    await app.clock.advance(MINUTE_MS);
+    await app.recorded(3);
     expect(await rows()).toEqual([
       {
         'health.inputs': [{ model, val: 0 }],
@@ -231,5 +166,39 @@ describe('what components do now', () => {
     expect((await ask('/m/default/system/metrics')).body.items).toEqual([]);
     for (const bad of ['(', '(%3F=a)'])
       expect((await ask(`/system/metrics?metricNameFilter=${bad}`)).status).toBe(400);
+  });
+});
+
+describe('hours', () => {
+  it('answer what minutes do not reach, and what is known of hours only', async () => {
+    await app.clock.advance(65 * MINUTE_MS);
+    const hourly = { metrics: ['in_events', 'open_seconds', 'last_data', 'minutes'], step: '1h' };
+    const seriesFrom = async (from: string) => {
+      const { items } = (await query({ ...hourly, from, to: '2026-01-01T02:00:00Z' })).body;
+      return new Map(items.map(({ metric, points }) => [metric, points]));
+    };
+    await until(async () => {
+      await app.clock.advance(MINUTE_MS);
+      const [first] = z
+        .array(z.tuple([z.number(), z.number().nullable()]))
+        .parse((await seriesFrom('2026-01-01T00:30:00Z')).get('open_seconds'));
+      return first?.[1] === 0;
+    }, 'the first hour');
+    const series = await seriesFrom('2026-01-01T00:30:00Z');
+    expect(series.get('in_events')).toEqual([
+      [at(0), 1780],
+      [at(60), null],
+    ]);
+    expect(series.get('last_data')).toEqual([
+      [at(0), at(3)],
+      [at(60), null],
+    ]);
+    expect(series.get('minutes')).toMatchObject([
+      // A reading showed it in four of them.
+      [at(0), 4],
+      [at(60), expect.any(Number)],
+    ]);
+    const yearsAgo = await seriesFrom('2025-06-01T00:00:00Z');
+    expect(yearsAgo.get('in_events')).toBeInstanceOf(Array);
   });
 });

@@ -87,19 +87,29 @@ it('tells owners and admins what an owner has done, newest first, and what came 
   await plane(owner, 'acme/workspaces', { method: 'POST', body: { workspaceId: 'fresh' } });
   const email = 'bob@acme.example';
   const member = await plane(owner, 'acme/members', { method: 'POST', body: { email, roles } });
+  const path = `acme/members/${member.body.userId}/password`;
+  const reset = await plane(owner, path, { method: 'POST' });
+  expect(reset.body.initialPassword).not.toBe(member.body.initialPassword);
   const expected = [
+    { action: 'members.resetPassword', target: member.body.userId },
     { action: 'members.create', target: member.body.userId, reason: 'email, roles' },
     { action: 'workspaces.create', target: 'fresh', reason: 'workspaceId' },
     { action: 'credentials.update', target: clientId, reason: 'enabled' },
     { action: 'credentials.create', target: clientId, reason: 'name, roles' },
   ].map(one => ({ ...one, actor: owner.name, result: 'ok', count: 1 }));
-  expect(await entries('?limit=4')).toMatchObject(expected);
-  expect(await entries('?limit=4', admin)).toMatchObject(expected);
+  expect(await entries('?limit=5')).toMatchObject(expected);
+  expect(await entries('?limit=5', admin)).toMatchObject(expected);
   expect(await entries(`?action=tokens.issue&target=${admin.clientId}`)).toMatchObject([
     { actor: admin.name, result: 'ok' },
   ]);
   const { text } = await plane(owner, 'acme/audit');
-  for (const secret of [clientSecret, member.body.initialPassword, owner.clientSecret, owner.token])
+  for (const secret of [
+    clientSecret,
+    member.body.initialPassword,
+    reset.body.initialPassword,
+    owner.clientSecret,
+    owner.token,
+  ])
     expect(text).not.toContain(secret);
 });
 

@@ -68,6 +68,7 @@ const BODIES: Readonly<Record<string, object>> = {
   'credentials.rotate': { grace: '0s' },
   'members.create': { email: 'new@corp.example', roles: { organizationRole: 'user' } },
   'members.update': { roles: { organizationRole: 'admin' } },
+  'members.resetPassword': {},
   'workspaces.create': { workspaceId: 'another' },
   'workspaces.update': { description: 'theirs' },
 };

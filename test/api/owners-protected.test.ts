@@ -63,6 +63,7 @@ const BODIES: Readonly<Record<string, readonly unknown[]>> = {
   'credentials.rotate': [undefined, { grace: '0s' }],
   'credentials.revokeSecret': [undefined],
   'members.update': [{ roles: rolesOf('user') }, { roles: rolesOf('admin') }],
+  'members.resetPassword': [undefined],
   'members.remove': [undefined],
 };
 /** Workspaces have no rank. */

@@ -138,7 +138,9 @@ it('shows on the bulletin what a target behind a router makes of it, with its sy
   const { items } = (await call('GET', '/system/messages')).body;
   expect(items.find(({ id }: { id: string }) => id === 'found')).toMatchObject({
     title: 'Logins',
-    text: expect.stringMatching(/^Look: Search logins\/bell: in the hall\ncribl_host: headgate/),
+    text: expect.stringMatching(
+      /^Look: Search logins\/bell: in the hall \(\d+ more open: logins.*\)\ncribl_host: headgate/,
+    ),
   });
 });
 

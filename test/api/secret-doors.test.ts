@@ -36,7 +36,10 @@ function settingsIn(schema: Schema, above: { path: string; kind: Kind } = { path
   return found;
 }
 
+/** Of a map with any names, what its values are. */
 function kindOf(field: Schema): Kind {
+  const record = layers(field).find(layer => layer instanceof z.ZodRecord);
+  if (record instanceof z.ZodRecord) return kindOf(record.valueType);
   if (isTemplate(field) && !guardsSecrets(field)) return 'template';
   if (guardsSecrets(field) && !bearsSecret(field)) return 'guard';
   if (isSecretNaming(field)) return 'name';
@@ -44,7 +47,10 @@ function kindOf(field: Schema): Kind {
 }
 
 /** Settings that neither lead secrets elsewhere nor lay them open, whatever they say. */
-const COMMON = ['id', 'type', 'description', 'systemFields', 'onBackpressure', 'fallback', 'pacing'];
+const COMMON = [
+  ...['id', 'type', 'description', 'systemFields', 'onBackpressure', 'fallback', 'pacing'],
+  'redeliverOnRecovery',
+];
 const RETRIES = [
   ...['httpStatus', 'initialBackoff', 'backoffRate', 'maxBackoff'].map(key => `responseRetrySettings.${key}`),
   ...['timeoutRetry', 'initialBackoff', 'backoffRate', 'maxBackoff'].map(
@@ -52,11 +58,21 @@ const RETRIES = [
   ),
   'responseHonorRetryAfterHeader',
 ];
+const CONNECTION = [
+  ...['connect', 'write', 'firstByte', 'body'].map(step => `timeouts.${step}`),
+  // Another certificate is of no use without its key.
+  'tls.cert',
+];
 const HARMLESS: Readonly<Record<string, readonly string[]>> = {
   webhook: [
     ...RETRIES,
+    ...CONNECTION,
     ...[
+      'preset',
+      'options',
+      'authScheme',
       'method',
+      'resolveMethod',
       'username',
       'extraHttpHeaders.name',
       'format',
@@ -66,10 +82,15 @@ const HARMLESS: Readonly<Record<string, readonly string[]>> = {
     ...['customContentType', 'compress', 'maxPayloadSizeKB', 'maxPayloadEvents', 'flushPeriodSec'],
     ...['timeoutSec', 'concurrency', 'keepAlive', 'useRoundRobinDns', 'failedRequestLoggingMode'],
   ],
-  slack: RETRIES,
-  pager_duty: [...RETRIES, 'severity', 'group', 'class', 'component'],
-  smtp: ['smtpUsername', 'from'],
-  sns: ['topicType', 'allowList', 'durationSeconds', 'maxRetries', 'reuseConnections'],
+  slack: [...RETRIES, ...CONNECTION],
+  pager_duty: [...RETRIES, ...CONNECTION, 'severity', 'group', 'class', 'component'],
+  smtp: [
+    ...['smtpUsername', 'from', 'tls.cert', 'ehloName'],
+    ...['connect', 'greeting', 'hello', 'mail', 'rcpt', 'data', 'block', 'end'].map(
+      step => `timeouts.${step}`,
+    ),
+  ],
+  sns: [...CONNECTION, 'topicType', 'allowList', 'durationSeconds', 'maxRetries', 'reuseConnections'],
 };
 
 const withSecrets = targetTypes.filter(
@@ -96,10 +117,20 @@ interface Sample {
   readonly changes: Readonly<Record<string, { readonly to: unknown; readonly with?: PlainMap }>>;
 }
 
+/** What every type that speaks HTTP has. */
+const OF_CONNECTION: Sample['changes'] = {
+  proxyUrl: { to: 'http://127.0.0.1:9' },
+  proxyUsername: { to: 'somebody' },
+  'tls.minVersion': { to: 'TLSv1' },
+  'tls.maxVersion': { to: 'TLSv1.2' },
+  'tls.ca': { to: rootCertificates[0] },
+};
+
 const SAMPLES: Readonly<Record<string, Sample>> = {
   webhook: {
-    item: { url: ADDRESS, authType: 'token' },
+    item: { url: ADDRESS, authType: 'token', preset: 'pushover' },
     secrets: word => ({
+      secretOptions: { token: `option-${word}`, user: `person-${word}` },
       token: `token-${word}`,
       extraHttpHeaders: [{ name: 'X-Key', value: `header-${word}` }],
       signingSecret: `whsec_${Buffer.from(`signing-${word}`.padEnd(32, '.')).toString('base64')}`,
@@ -109,12 +140,14 @@ const SAMPLES: Readonly<Record<string, Sample>> = {
       authType: { to: 'basic', with: { username: 'u', password: 'password-anew', token: null } },
       rejectUnauthorized: { to: false },
       safeHeaders: { to: ['x-key'] },
+      resolveUrl: { to: 'http://127.0.0.1:9/other/${incidentId}' },
+      ...OF_CONNECTION,
     },
   },
   pager_duty: {
     item: { severity: 'error', url: ADDRESS },
     secrets: word => ({ routingKey: `routing-${word}` }),
-    changes: { url: { to: 'http://127.0.0.1:9/other' } },
+    changes: { url: { to: 'http://127.0.0.1:9/other' }, ...OF_CONNECTION },
   },
   smtp: {
     item: { host: '127.0.0.1', port: 9, smtpUsername: 'u', from: 'a@b.example' },
@@ -132,7 +165,7 @@ const SAMPLES: Readonly<Record<string, Sample>> = {
   slack: {
     item: {},
     secrets: word => ({ slackUrl: `http://127.0.0.1:9/services/${word}` }),
-    changes: {},
+    changes: OF_CONNECTION,
   },
   sns: {
     item: {
@@ -159,6 +192,7 @@ const SAMPLES: Readonly<Record<string, Sample>> = {
       endpoint: { to: 'http://127.0.0.1:9/other' },
       // Another one is refused whatever comes with it.
       signatureVersion: { to: 'v4' },
+      ...OF_CONNECTION,
       rejectUnauthorized: { to: false },
     },
   },

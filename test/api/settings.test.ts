@@ -118,6 +118,31 @@ describe('/system/settings/conf', () => {
     expect(noteOf(back, 'storage.url')).toBeUndefined();
   });
 
+  it('refuses what is no address to listen on, with which it would not start again, and shows no secret that is', async () => {
+    await given();
+    const value = 'https://hooks.example.com/key-of-the-hook';
+    expect((await call('PUT', '/system/secrets/hook', { value })).status).toBe(200);
+    for (const host of [
+      value,
+      'no such host',
+      '127.0.0.1:9000',
+      '[::1]',
+      '*.example.com',
+      '${secret:hook}',
+    ]) {
+      const { status, body } = await call('PATCH', PATH, { api: { host } });
+      expect([host, status, body.message]).toEqual([
+        host,
+        400,
+        expect.stringMatching(/^api\.host: must be an address such as 127\.0\.0\.1 or ::, or a host name/),
+      ]);
+      if (host !== value) expect(body.message).not.toContain('key-of-the-hook');
+    }
+    expect(file()).toBe(SETTINGS);
+    for (const host of ['::1', '0.0.0.0', 'gate_1.internal'])
+      expect([host, (await call('PATCH', PATH, { api: { host } })).status]).toEqual([host, 200]);
+  });
+
   it('says of a certificate that https waits for a restart, and shows it where the family looks', async () => {
     await given();
     const tls = { certPath: 'a.pem', privKeyPath: 'a.key', passphrase: 'open-sesame' };

@@ -53,6 +53,7 @@ export const anyEvent: fc.Arbitrary<HeadgateEvent> = fc
       description: anyText,
       runbookUrl: address,
       incidentUrl: address,
+      silenceUrl: address,
       cribl_host: anyText,
       cribl_pipe: anyText,
     },
@@ -82,6 +83,8 @@ export const alarm: HeadgateEvent = {
   input: 'syslog:app',
   incidentId: '0192f0c1-7a00-7000-8000-000000000001',
   incidentUrl: 'https://headgate.example/#/incidents/0192f0c1-7a00-7000-8000-000000000001',
+  silenceUrl:
+    'https://headgate.example/silences/new?matcher=cribl_notification%3Dapp_silent&matcher=input%3Dsyslog%3Aapp',
   severity: 'warn',
   description: 'The application of the shop.',
   runbookUrl: 'https://wiki.example/app-silent?a=1&b=2',

@@ -54,6 +54,8 @@ async function openDeliveryWorld() {
     paused: Readonly<Record<string, number>>;
     /** Deliveries that all workers may begin in a minute; undefined for any number. */
     perMinute: number | undefined;
+    /** As `Sending.until` says. */
+    sendsUntil: number;
     /** As real clocks do: what passes from one reading to the next, and by how much timers are early, in ms. */
     readingMs: number;
     earlyMs: number;
@@ -64,6 +66,7 @@ async function openDeliveryWorld() {
     failing: {},
     paused: {},
     perMinute: undefined,
+    sendsUntil: Number.POSITIVE_INFINITY,
     readingMs: 0,
     earlyMs: 0,
   };
@@ -114,6 +117,7 @@ async function openDeliveryWorld() {
         quota: { perMinute: controls.perMinute, onReached: () => {} },
       }),
       results,
+      sendsUntil: () => controls.sendsUntil,
       settings: () => ({
         retrySchedule: controls.schedule,
         instanceName: 'gate',

@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { ConfigChange, ConfigEdit } from '../../src/config/change.ts';
-import { createCheckThread } from '../../src/config/check-thread.ts';
+import { type CheckThread, createCheckThread } from '../../src/config/check-thread.ts';
 import {
   type ConfigurationHolder,
   createConfigurationHolder,
@@ -55,6 +55,13 @@ interface HoldOptions
   readonly clock?: Clock;
 }
 
+/** The thread for large configurations, ended with the test. */
+export function checkThread(clock: Clock): CheckThread {
+  const thread = createCheckThread(clock);
+  onTestFinished(thread.stop);
+  return thread;
+}
+
 export const hold = (
   files: Readonly<Record<string, string>> = { 'notifications.yml': FILE },
   extra: HoldOptions = {},
@@ -67,7 +74,7 @@ export function inFolder(
   const source = filesSource({ folder, environment, flags, secretOf, clock });
   const holder = createConfigurationHolder({
     source,
-    thread: createCheckThread(clock),
+    thread: checkThread(clock),
     clock,
     logger: silentLogger,
     ...extra,

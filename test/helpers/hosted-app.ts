@@ -74,11 +74,11 @@ export async function startHostedApp({
     ...{ clock, ids: monotonicIds(clock), random: Math.random, logger: silentLogger },
   });
   const ofCredential = tokenFrom(authUrl);
-  /** A new one for a credential, or for the owner's of the organization of that id. */
-  function tokenFor(who: Credential | string): Promise<string> {
+  /** A new one for a credential, or for the owner's of the organization of that id; with a scope a narrowed one. */
+  function tokenFor(who: Credential | string, scope?: string): Promise<string> {
     const credential = typeof who === 'string' ? owners.get(who) : who;
     if (credential === undefined) throw new Error(`there is no organization ${String(who)}`);
-    return ofCredential(credential);
+    return ofCredential(credential, scope);
   }
   const tokens = new Map<string, string>();
   async function tokenOf(organization: string): Promise<string> {

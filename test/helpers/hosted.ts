@@ -80,12 +80,13 @@ export interface Credential {
 /** Asks a login service for tokens of credentials; throws what it answers instead. */
 export const tokenFrom =
   (authUrl: string) =>
-  async ({ clientId, clientSecret }: Credential): Promise<string> => {
+  async ({ clientId, clientSecret }: Credential, scope?: string): Promise<string> => {
     const body = {
       grant_type: 'client_credentials',
       client_id: clientId,
       client_secret: clientSecret,
       audience: AUDIENCE,
+      ...(scope !== undefined && { scope }),
     };
     const answer = await ask(`${authUrl}/oauth/token`, { method: 'POST', body });
     if (answer.status !== 200) throw new Error(JSON.stringify(answer.body));

@@ -6,7 +6,9 @@ import type { ObservedClock } from '../../src/lib/observed-clock.ts';
 import type { Component, ComponentStatus } from '../../src/pipelines/components/component.ts';
 import { createMonitor, type Monitor, type MonitorOptions } from '../../src/pipelines/monitor.ts';
 import { pipelineSchema } from '../../src/pipelines/settings.ts';
+import { snapshotFile } from '../../src/pipelines/snapshot/file.ts';
 import { observedClockOf, type TestClock, testClock } from './clock.ts';
+import { idsAtOnce } from './component-ids.ts';
 import { type Pages, type Served, testPages } from './pages.ts';
 
 /** Where the pipelines of these tests are read. */
@@ -55,13 +57,15 @@ export async function startBenchWith(
   const observedClock = observedClockOf(clock);
   const pages = testPages();
   const folder = mkdtempSync(join(tmpdir(), 'headgate-pipelines-'));
+  const ids = idsAtOnce();
   const create = (): Monitor =>
     createMonitor({
       http: pages,
       clock: observedClock,
       logger: silentLogger,
-      dataFolder: folder,
+      snapshot: snapshotFile(join(folder, 'snapshot')),
       random: () => 0.5,
+      ids,
       files: NO_FILES,
       meter: { scrapeFailed: note('unread'), refused: note('refused'), rejected: note('rejected') },
       ...other,

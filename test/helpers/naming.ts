@@ -27,6 +27,8 @@ export const strangeTo = (id: string): string => id.slice(0, -1) + (id.endsWith(
 const TIMES = /"?\b\d{4}-\d\d-\d\dT[\d:.]+Z"?|\b\d{13}\b/g;
 /** When something was last used is written some time later. */
 const NEVER_YET = /(?<="last\w+":)null/g;
+/** How long something took differs each time. */
+const LASTED = /(?<="milliseconds":)[\d.]+/g;
 const PASSING = ['date', 'content-length', 'keep-alive'];
 
 /** Everything that an answer tells but for what passes by itself, times and the length, in one text. */
@@ -34,6 +36,7 @@ export function told({ status, headers, body }: HostedAnswer): string {
   const lasting = Object.entries(headers).filter(([name]) => !PASSING.includes(name));
   return JSON.stringify([status, Object.fromEntries(lasting), body])
     .replace(TIMES, '<time>')
+    .replace(LASTED, '<time>')
     .replace(NEVER_YET, '<time>');
 }
 

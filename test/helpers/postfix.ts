@@ -34,8 +34,11 @@ function run(command: string, args: readonly string[], input = ''): void {
   if (status !== 0) throw new Error(`${command} ${args.join(' ')}: ${error ?? `${stdout}${stderr}`}`);
 }
 
-/** `ops` and `two` have mailboxes; `later` has one too, and whoever writes there is put off. */
-export async function postfix(): Promise<Postfix> {
+/**
+ * `ops` and `two` have mailboxes; `later` has one too, and whoever writes there is put off. `more` are lines of its
+ * configuration.
+ */
+export async function postfix(...more: readonly string[]): Promise<Postfix> {
   const port = await freePort();
   // Outside of the folder for temporary files of the tests, which only its owner may enter.
   const folder = mkdtempSync('/tmp/headgate-postfix-');
@@ -48,7 +51,7 @@ export async function postfix(): Promise<Postfix> {
   const { cert, key } = authority.issue('mail');
   writeFileSync(at('cert.pem'), readFileSync(cert));
   writeFileSync(at('key.pem'), readFileSync(key), { mode: 0o600 });
-  writeFileSync(at('conf', 'main.cf'), mainConfiguration(at));
+  writeFileSync(at('conf', 'main.cf'), [mainConfiguration(at), ...more, ''].join('\n'));
   writeFileSync(at('conf', 'master.cf'), services(port));
   writeFileSync(at('conf', 'sasl', 'smtpd.conf'), saslConfiguration(at));
   run('saslpasswd2', ['-c', '-p', '-f', at('sasldb2'), '-u', 'mail.example', 'headgate'], PASSWORD);

@@ -7,6 +7,7 @@ import { systemClock } from '../../src/lib/clock.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { openStorage } from '../../src/storage/open.ts';
 import type { Storage } from '../../src/storage/storage.ts';
+import { insertions, type TableContent } from './table-rows.ts';
 
 export interface TestStorage {
   readonly storage: Storage;
@@ -64,11 +65,6 @@ async function openNew(): Promise<Kept> {
   return { storage, folder, empty: emptier(folder) };
 }
 
-interface Table {
-  readonly name: string;
-  readonly rows: readonly Readonly<Record<string, unknown>>[];
-}
-
 function emptier(folder: string): () => void {
   const database = new Sqlite(join(folder, 'headgate.db'));
   database.pragma('foreign_keys = off');
@@ -77,19 +73,13 @@ function emptier(folder: string): () => void {
       "select name from sqlite_master where type = 'table' and name not like 'sqlite_%'",
     )
     .all()
-    .map(({ name }): Table => {
+    .map(({ name }): TableContent => {
       const rows = database.prepare<[], Record<string, unknown>>(`select * from "${name}"`).all();
       return { name, rows };
     });
   const emptyTables = database.transaction(() => {
-    for (const { name, rows } of tables) {
-      database.prepare(`delete from "${name}"`).run();
-      for (const row of rows) {
-        const columns = Object.keys(row);
-        const places = columns.map(column => `@${column}`).join(', ');
-        database.prepare(`insert into "${name}" (${columns.join(', ')}) values (${places})`).run(row);
-      }
-    }
+    for (const { name } of tables) database.prepare(`delete from "${name}"`).run();
+    for (const { text, values } of insertions(tables, () => '?')) database.prepare(text).run(values);
   });
   return () => {
     for (const name of readdirSync(folder))

@@ -9,7 +9,7 @@ import type { AlertingRule } from '../../src/conditions/index.ts';
 import { plainCopy } from '../../src/config/plain.ts';
 import { toOutgoing } from '../../src/events/outgoing.ts';
 import { SYSTEM_FIELDS } from '../../src/events/system-fields.ts';
-import { bulletinRow, transition } from '../../src/notifications/incidents/transition.ts';
+import { bulletinRow, collectFacts, transition } from '../../src/notifications/incidents/transition.ts';
 import { configureNotification } from '../../src/notifications/notification.ts';
 import { subjectOf } from '../../src/notifications/subjects.ts';
 import type { IncidentRow } from '../../src/storage/stores/incidents.ts';
@@ -59,8 +59,18 @@ export async function story() {
   const subject = subjectOf(app);
   components.data(app);
 
-  function change(status: 'ALARM' | 'OK', incident: IncidentRow | undefined, open: OpenFor | undefined) {
+  const usual = {
+    components: { ...components, hosts: () => ['edge-1.example:9598'], lastDataAt: () => begin },
+    usualRates: async () => ({ eventsPerSecond: 0.3, bytesPerSecond: 43 }),
+  };
+
+  async function change(
+    status: 'ALARM' | 'OK',
+    incident: IncidentRow | undefined,
+    open: OpenFor | undefined,
+  ) {
     return transition({
+      facts: await collectFacts({ subject, pipeline: undefined, status }, usual),
       workspace: 'default',
       origin: notification,
       subject,
@@ -77,12 +87,13 @@ export async function story() {
         bulletinRow(notification, [], event, {
           openCount: status === 'ALARM' ? 1 : 0,
           isOpen: status === 'ALARM',
+          others: [],
         }),
     });
   }
 
   await clock.advance(60_000);
-  const alarm = change('ALARM', undefined, undefined);
+  const alarm = await change('ALARM', undefined, undefined);
   const silent = {
     settings: { id: app.id, type: app.type, disabled: false, group: app.group },
     component: app,
@@ -98,13 +109,22 @@ export async function story() {
   await clock.advance(75_000);
   components.data(app);
   await clock.advance(1000);
-  const ok = change('OK', alarm.operation.incident, { ms: 76_000, observedMs: 76_000 });
+  const ok = await change('OK', alarm.operation.incident, { ms: 76_000, observedMs: 76_000 });
 
   const posted = await externalEvent(target?.settings.systemFields ?? []);
 
   const [waiting] = alarm.operation.deliveries;
   if (waiting === undefined || engine === undefined || target === undefined)
     throw new Error('the story lacks a part');
+  const recipient = {
+    target: waiting.target,
+    outcome: 'notified' as const,
+    at: waiting.created_at + 12,
+    held: undefined,
+    reason: undefined,
+    insteadOf: undefined,
+    isRecord: false,
+  };
   const sent = {
     ...waiting,
     state: 'sent' as const,
@@ -123,8 +143,14 @@ export async function story() {
     status: wireComponentStatus(silent),
     notification: notification.settings,
     target: wireTarget({ settings: plainCopy(target.settings), failure: undefined, heldBecause: undefined }),
-    incident: wireIncident(ok.operation.incident),
-    delivery: wireDelivery({ row: sent, heldBecause: undefined }),
+    incident: wireIncident({
+      row: ok.operation.incident,
+      notified: 'somebody',
+      inhibitedBy: undefined,
+      recipients: [recipient],
+      acknowledgement: undefined,
+    }),
+    delivery: wireDelivery({ row: sent, held: undefined }),
     message: wireMessage(alarm.operation.message),
     engine: wireEngine({ ...engine, url: 'http://127.0.0.1:9598/metrics', lastAt: silent.status.timestamp }),
   };
@@ -156,7 +182,7 @@ async function externalEvent(systemFields: readonly string[]) {
     ids: countingIds(),
     externalUrl: undefined,
     fieldOmitted: () => {},
-    bulletin: sent => bulletinRow(notification, [], sent, { openCount: 1, isOpen: true }),
+    bulletin: sent => bulletinRow(notification, [], sent, { openCount: 1, isOpen: true, others: [] }),
   });
   return toOutgoing(event, systemFields, HOST);
 }

@@ -42,7 +42,10 @@ export async function makeThings(api: Call, pushed: Call): Promise<Things> {
   for (const target of [
     { id: named('bell'), type: 'bulletin_message' },
     // Nobody listens there.
-    { id: named('hook'), type: 'webhook', url: `http://127.0.0.1:9/${named('path')}`, ...CREDENTIALS },
+    {
+      ...{ id: named('hook'), type: 'webhook', url: `http://127.0.0.1:9/${named('path')}`, ...CREDENTIALS },
+      preset: 'alertmanager',
+    },
   ])
     await send('POST', '/notification-targets', target);
   await send('POST', `/m/${GROUP}/notifications`, {
@@ -60,9 +63,24 @@ export async function makeThings(api: Call, pushed: Call): Promise<Things> {
   const { status } = await pushed('/ingest/events', { method: 'POST', token: ingestToken, body: event });
   if (status !== 200) throw new Error(`/ingest/events: ${status}`);
 
+  await send('POST', '/silences', {
+    id: named('quiet'),
+    matchers: [{ name: 'team', value: named('team') }],
+    until: 'resolved',
+    comment: named('comment'),
+  });
+  await send('POST', '/inhibitions', {
+    id: named('first'),
+    when: [{ name: 'team', value: named('team') }],
+    hold: [{ name: 'team', value: named('held_team') }],
+  });
   const newest = async (path: string) => (await api(path)).body.items[0] ?? {};
   const waiting = `/deliveries?target=${named('hook')}`;
   await until(async () => (await newest(waiting)).attempts === 1, 'the delivery that waits');
+  // Its alarms are open elsewhere from then on.
+  await send('PATCH', `/notification-targets/${named('hook')}`, { preset: 'incident_io' });
+  await until(async () => (await newest('/kept-settings')).id !== undefined, 'the settings that are kept');
+  const keptSettings: string = (await newest('/kept-settings')).id;
   const incident: string = (await newest('/incidents')).id;
   const delivery: string = (await newest(waiting)).id;
   const version: string = (await newest('/version')).hash;
@@ -70,10 +88,13 @@ export async function makeThings(api: Call, pushed: Call): Promise<Things> {
     ['inputs.id', named('input')],
     ['outputs.id', named('output')],
     ['notifications.id', named('found')],
+    ['inhibitions.id', named('first')],
     ['targets.id', named('hook')],
+    ['keptSettings.id', keptSettings],
     ['incidents.id', incident],
     ['deliveries.id', delivery],
     ['messages.id', named('note')],
+    ['silences.id', named('quiet')],
     ['groups.id', GROUP],
     ['secrets.name', named('key')],
     ['ingestTokens.id', sender.id],

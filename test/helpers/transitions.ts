@@ -38,11 +38,13 @@ export function opening(wanted: Wanted = {}): MadeTransition {
     notified: JSON.stringify(wanted.targets ?? ['hook']),
     last_event_at: now,
     group_id: null,
+    escalated_at: null,
     inhibited_by: null,
     reported_state: null,
     unmet_since: null,
     flapping_changes: null,
     last_changes: null,
+    reminders: 0,
   };
   return made(incident, 'ALARM', wanted.targets ?? ['hook'], now);
 }

@@ -19,6 +19,7 @@ import { testClock } from '../helpers/clock.ts';
 import { createPostgresDatabase } from '../helpers/postgres.ts';
 import {
   attemptRow,
+  componentRow,
   deliveryOf,
   incidentRow,
   ingestTokenRow,
@@ -80,10 +81,13 @@ async function fill(storage: Storage): Promise<void> {
     await tx.in('default').putSecret(secretRow('hook'));
     await tx.in('default').addIngestToken(ingestTokenRow('edge', { description: text, expires_at: 5 }));
     await tx.in('default').addMessage(messageRow('noon', { text }));
+    await tx.in('default').addComponents([componentRow('a'), componentRow('b', { kind: 'output' })]);
     await tx
       .in('default')
       .addVersion(versionRow({ files: JSON.stringify({ 'a.yml': text.repeat(20_000) }) }));
     await tx.in('other').addVersion(versionRow());
+    await tx.in('default').appendMinutes([{ id: 'm', hour: 3_600_000, data: '0,3,,5;' }]);
+    await tx.in('default').putHours([{ id: 'h', start: 0, data: Uint8Array.from([0, 255, 10, 128]) }]);
   });
   for (let index = 0; index < 40; index++) {
     const operation = transition(incidentRow({ subject: `input${index}`, text }));
@@ -104,7 +108,11 @@ async function seen(storage: Storage) {
     name: await storage.instanceValue('name'),
     secrets: await stores.secrets.list(),
     ingestTokens: await stores.ingestTokens.list(),
+    components: await stores.components.byIdentities(['a', 'b']),
     messages: await stores.messages.list(ALL),
+    minutes: await stores.minutes.byIds(['m']),
+    toKeep: await stores.minutes.firstHourToKeep(7_200_000),
+    hours: (await stores.hours.byIds(['h'])).map(row => ({ ...row, data: [...row.data] })),
     version: await stores.versions.last(),
     otherVersion: await storage.in('other').versions.last(),
     incidents: await stores.incidents.open(),

@@ -269,6 +269,24 @@ export function describeStorage(dialect: TestDialect): void {
         expect(await stores().deliveries.waiting('log', '', 2)).toEqual([]);
       });
 
+      it('finds the first event of each incident by when it was written, whatever its id is', async () => {
+        const opened = ['a', 'b', 'c'].map(subject => transition(incidentRow({ subject })));
+        for (const operation of opened) await storage.commit(operation);
+        const [one, other] = opened;
+        if (one === undefined || other === undefined) throw new Error('two incidents are needed');
+        const again = transition(repeated(one.incident));
+        const event = { ...again.event, id: ' before all others', created_at: one.event.created_at + 1 };
+        await storage.commit({ ...again, event });
+
+        const { events } = stores();
+        const first = await events.firstOf([other.incident.id, one.incident.id, 'unknown']);
+        expect(first.toSorted((x, y) => (x.id < y.id ? -1 : 1))).toEqual([one.event, other.event]);
+        expect(await events.firstOf([])).toEqual([]);
+        const tooMany = Array.from({ length: 501 }, () => one.incident.id);
+        await expect(events.firstOf(tooMany)).rejects.toMatchObject({ code: 'invalid-request' });
+        expect(await storage.in('other').events.firstOf([one.incident.id])).toEqual([]);
+      });
+
       it('reads events by their ids, in the order of the ids, and refuses too many', async () => {
         const operations = ['a', 'b'].map(subject => transition(incidentRow({ subject })));
         for (const operation of operations) await storage.commit(operation);

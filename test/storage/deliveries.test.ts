@@ -118,22 +118,6 @@ export function describeDeliveries(dialect: TestDialect): void {
       });
     });
 
-    it('finds the ends that wait for a target, without those that wait for their alarm', async () => {
-      const ends: string[] = [];
-      for (const state of ['sent', 'waiting', 'refused', 'sent'] as const) {
-        const incident = incidentRow({ subject: `s${ends.length}` });
-        const alarm = deliveryOf(await committed(transition(incident, { targets: ['hook', 'log'] })));
-        if (state !== 'waiting') await end(alarm, state);
-        ends.push(deliveryOf(await committed(transition(closed(incident), { targets: ['hook', 'log'] }))));
-      }
-      const [first = '', , third, fourth] = ends;
-      const found = async (after: string, limit: number) =>
-        (await stores().deliveries.waitingResolved('hook', after, limit)).map(row => row.id);
-      expect(await found('', 10)).toEqual([first, third, fourth]);
-      expect(await found(first, 1)).toEqual([third]);
-      expect(await stores().deliveries.waitingResolved('log', '', 10)).toEqual([]);
-    });
-
     it('knows whether a target has got something later of the incident', async () => {
       const incident = incidentRow();
       const first = await committed(transition(incident));
@@ -166,6 +150,90 @@ export function describeDeliveries(dialect: TestDialect): void {
       expect((await stores().deliveries.list({ since: 1001 }, { offset: 1, limit: 1 })).total).toBe(3);
       const { rows } = await requeue({ since: 2000, until: 3000 });
       expect(rows.map(row => row.id)).toEqual(ids.slice(1, 3));
+    });
+
+    it('takes what may have reached a target for what has reached it', async () => {
+      const incident = incidentRow();
+      const first = await committed(transition(incident));
+      const second = await committed(transition(repeated(incident)));
+      const { isSuperseded: overtaken, notified: told } = stores().deliveries;
+      await storage.commit(
+        settle(deliveryOf(first), { state: 'waiting', unknownAttempts: 1, settledAt: null }),
+      );
+      expect(await get(deliveryOf(first))).toMatchObject({ state: 'waiting', unknown_attempts: 1 });
+      await storage.commit(settle(deliveryOf(first), { state: 'unknown', attempts: 2, unknownAttempts: 1 }));
+      expect(await told(incident.id, 'hook')).toEqual({ isNotified: true, fallbacks: [] });
+      expect(await overtaken(incident.id, 'hook', 0)).toBe(true);
+      expect(await requeue({ states: ['unknown'] })).toMatchObject({ rows: [{ target: 'hook' }] });
+      expect(await get(deliveryOf(first))).toMatchObject({ state: 'waiting', unknown_attempts: 1 });
+      await storage.commit(
+        settle(deliveryOf(first), { state: 'refused', attempts: 3, unknownAttempts: 1, retriedAt: NOW }),
+      );
+      await end(deliveryOf(second), 'unknown');
+      expect(await requeue({})).toMatchObject({ rows: [], superseded: 1 });
+    });
+
+    describe('the mark of a process that sends', () => {
+      const begin = (until: number) => storage.transaction(tx => tx.in('default').beginSending(until));
+      const unknown = async (id: string) => (await get(id))?.unknown_attempts;
+      const LATER = NOW + 60_000;
+
+      it('says after an end without a word which deliveries may have been under way', async () => {
+        expect(await begin(NOW)).toBe(0);
+        const fresh = await one('waiting', { subject: 'fresh' });
+        const [due, planned] = [
+          await one('waiting', { subject: 'due' }),
+          await one('waiting', { subject: 'planned' }),
+        ];
+        await storage.commit(settle(due, { state: 'waiting', attempts: 2, nextAt: NOW, settledAt: null }));
+        await storage.commit(settle(planned, { state: 'waiting', nextAt: NOW + 1, settledAt: null }));
+        const incident = incidentRow({ subject: 'two' });
+        const head = deliveryOf(await committed(transition(incident)));
+        const behind = deliveryOf(await committed(transition(closed(incident))));
+        const [sent, given] = [
+          await one('sent', { subject: 'sent' }),
+          await one('exhausted', { subject: 'given up' }),
+        ];
+        await storage.transaction(tx => tx.in('other').beginSending(NOW));
+
+        expect(await begin(LATER)).toBe(3);
+        expect(await Promise.all([fresh, due, head].map(unknown))).toEqual([1, 1, 1]);
+        expect(await Promise.all([planned, behind, sent, given].map(unknown))).toEqual([0, 0, 0, 0]);
+        expect(await get(fresh)).toMatchObject({ state: 'waiting', attempts: 0 });
+        expect((await get(fresh))?.last_error).toContain('may have been sent already');
+      });
+
+      it('keeps the later of two times, as a clock may have been set back, and counts each such end', async () => {
+        await begin(LATER);
+        await storage.transaction(tx => tx.in('default').extendSending(NOW));
+        const id = await one('waiting');
+        await storage.commit(settle(id, { state: 'waiting', nextAt: LATER, settledAt: null }));
+        expect([await begin(NOW), await begin(NOW)]).toEqual([1, 1]);
+        expect(await unknown(id)).toBe(2);
+      });
+
+      it('says nothing of deliveries after an end that was said', async () => {
+        await begin(NOW);
+        const id = await one('waiting');
+        await storage.transaction(tx => tx.in('default').endSending());
+        expect(await begin(LATER)).toBe(0);
+        expect(await unknown(id)).toBe(0);
+      });
+
+      it('makes what is sent before its time due, unless one of it is settled', async () => {
+        const [first, second] = [
+          await one('waiting', { subject: 'a' }),
+          await one('waiting', { subject: 'b' }),
+        ];
+        for (const id of [first, second])
+          await storage.commit(settle(id, { state: 'waiting', nextAt: LATER, settledAt: null }));
+        const hurry = () =>
+          storage.commit({ kind: 'hurry', workspace: 'default', deliveryIds: [first, second] });
+        await hurry();
+        expect((await get(second))?.next_at).toBeNull();
+        await end(second, 'sent');
+        await expect(hurry()).rejects.toMatchObject({ code: 'conflict' });
+      });
     });
 
     describe('putting back', () => {
@@ -308,7 +376,9 @@ export function describeDeliveries(dialect: TestDialect): void {
     it('keeps the longest pause a target requested with its settings, until these are replaced', async () => {
       const keep = (sealed: string): Promise<void> =>
         storage.transaction(tx =>
-          tx.in('default').putRemovedTarget({ id: 'hook', sealed, paused_until: null }),
+          tx
+            .in('default')
+            .putRemovedTarget({ id: 'hook', target: 'hook', sealed, replaced_at: null, paused_until: null }),
         );
       const pausedUntil = async () => (await stores().removedTargets.list()).map(row => row.paused_until);
       const asked = async (subject: string, until: number): Promise<void> => {
@@ -327,18 +397,23 @@ export function describeDeliveries(dialect: TestDialect): void {
 
     it('keeps the settings of targets, replaces and drops them, for each workspace', async () => {
       const keep = (workspace: string, id: string, sealed: string): Promise<void> =>
-        storage.transaction(tx => tx.in(workspace).putRemovedTarget({ id, sealed, paused_until: null }));
+        storage.transaction(tx =>
+          tx
+            .in(workspace)
+            .putRemovedTarget({ id, target: id, sealed, replaced_at: null, paused_until: null }),
+        );
       await keep('default', 'b', 'one');
       await keep('default', 'a', 'two');
       await keep('default', 'b', 'three');
       await keep('another', 'b', 'four');
+      await storage.transaction(tx => tx.in('default').replaceRemovedTarget({ id: 'b', replaced_at: 7 }));
       expect(await stores().removedTargets.list()).toEqual([
-        { id: 'a', sealed: 'two', paused_until: null },
-        { id: 'b', sealed: 'three', paused_until: null },
+        { id: 'a', target: 'a', sealed: 'two', replaced_at: null, paused_until: null },
+        { id: 'b', target: 'b', sealed: 'three', replaced_at: 7, paused_until: null },
       ]);
       await storage.transaction(tx => tx.in('default').deleteRemovedTarget('b'));
       await storage.transaction(tx => tx.in('default').deleteRemovedTarget('unknown'));
-      expect(await stores().removedTargets.list()).toEqual([{ id: 'a', sealed: 'two', paused_until: null }]);
+      expect((await stores().removedTargets.list()).map(({ id }) => id)).toEqual(['a']);
       expect(await storage.in('another').removedTargets.list()).toHaveLength(1);
     });
   });
@@ -377,7 +452,16 @@ export function describeGroups(dialect: TestDialect): void {
 
     const flush = (id: string, restsUntil: number, { now = 5, onlyEnds = false } = {}): Promise<void> => {
       const group = { id, interval_ends_at: restsUntil };
-      return storage.commit({ kind: 'flush', workspace: 'default', group, onlyResolved: onlyEnds, now });
+      const sends = onlyEnds ? 'resolved' : 'all';
+      return storage.commit({
+        kind: 'flush',
+        workspace: 'default',
+        group,
+        sends,
+        moved: [],
+        events: [],
+        now,
+      });
     };
 
     it('keeps members out of the queue until their group is flushed', async () => {
@@ -395,6 +479,23 @@ export function describeGroups(dialect: TestDialect): void {
         { id: deliveryOf(b), state: 'waiting', next_at: null, group_id: 'A' },
       ]);
       expect(await stateOf(other)).toBe('grouped');
+    });
+
+    it('moves a member to what it waits for by then, which another flush of its old group leaves alone', async () => {
+      const [a, b] = [await member('A', 'a'), await member('A', 'b')];
+      const columns = { silenced_by: null, inhibition: 'rule', inhibited_by: 'i1', next_at: null };
+      await storage.commit({
+        ...{ kind: 'flush', workspace: 'default', group: { id: 'A', interval_ends_at: 100 }, sends: 'all' },
+        moved: [{ id: deliveryOf(a), incident: a.incident.id, group_id: 'held', ...columns }],
+        ...{ events: [], now: 5 },
+      });
+      expect(await stores().deliveries.get(deliveryOf(a))).toMatchObject({
+        ...{ state: 'grouped', group_id: 'held', ...columns },
+      });
+      expect(await stateOf(b)).toBe('waiting');
+      expect((await stores().groups.members('', 10)).map(row => row.id)).toEqual([deliveryOf(a)]);
+      await flush('held', 100);
+      expect(await stateOf(a)).toBe('waiting');
     });
 
     it('flushes only resolutions when requested', async () => {

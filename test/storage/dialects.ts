@@ -6,6 +6,7 @@ import { systemClock } from '../../src/lib/clock.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { openStorage } from '../../src/storage/open.ts';
 import { createPostgresDatabase } from '../helpers/postgres.ts';
+import { insertions, type TableContent } from '../helpers/table-rows.ts';
 import type { TestDialect } from './contract.ts';
 
 const sqlite: TestDialect = {
@@ -22,13 +23,7 @@ const sqlite: TestDialect = {
 interface PostgresStore {
   readonly url: string;
   readonly dataFolder: string;
-  readonly tables: readonly Table[];
-}
-
-interface Table {
-  readonly name: string;
-  /** What a new store holds. */
-  readonly rows: readonly Readonly<Record<string, unknown>>[];
+  readonly tables: readonly TableContent[];
 }
 
 /** Databases that no test uses: to create one takes many times what it takes to empty it. */
@@ -50,7 +45,7 @@ async function createStore(): Promise<PostgresStore> {
   await (await openStorage({ url, dataFolder, logger: silentLogger, clock: systemClock })).close();
   const tables = await withClient(url, async client => {
     const names = await client.query("select tablename from pg_tables where schemaname = 'public'");
-    const found: Table[] = [];
+    const found: TableContent[] = [];
     for (const { tablename: name } of names.rows)
       found.push({ name, rows: (await client.query(`select * from "${name}"`)).rows });
     return found;
@@ -61,15 +56,8 @@ async function createStore(): Promise<PostgresStore> {
 const empty = ({ url, tables }: PostgresStore): Promise<void> =>
   withClient(url, async client => {
     await client.query(`truncate ${tables.map(({ name }) => `"${name}"`).join(', ')} restart identity`);
-    for (const { name, rows } of tables)
-      for (const row of rows) {
-        const places = Object.keys(row).map((_, index) => `$${index + 1}`);
-        const columns = Object.keys(row).map(column => `"${column}"`);
-        await client.query(
-          `insert into "${name}" (${columns.join(', ')}) values (${places.join(', ')})`,
-          Object.values(row),
-        );
-      }
+    for (const { text, values } of insertions(tables, number => `$${number}`))
+      await client.query(text, values);
   });
 
 const postgres: TestDialect = {

@@ -11,6 +11,7 @@ import { attemptRow, closed, incidentRow, repeated, settle, transition } from '.
 
 const ALL = { offset: 0, limit: 1000 };
 
+const several = fc.uniqueArray(fc.nat(20), { minLength: 1, maxLength: 3 });
 /** One step of a random history; numbers choose among what is there when the step is taken. */
 const step = fc.oneof(
   fc.record({
@@ -32,10 +33,8 @@ const step = fc.oneof(
     /** The target that gets it in place of its own. */
     fallback: fc.option(fc.constantFrom('hook', 'log')),
   }),
-  fc.record({
-    kind: fc.constant('batch' as const),
-    which: fc.uniqueArray(fc.nat(20), { minLength: 1, maxLength: 3 }),
-  }),
+  fc.record({ kind: fc.constant('batch' as const), which: several }),
+  fc.record({ kind: fc.constant('hurry' as const), which: several }),
 );
 /** Steps in groups: those of one group are committed at once. */
 const history = fc.array(fc.array(step, { minLength: 1, maxLength: 8 }), { maxLength: 8 });
@@ -65,9 +64,10 @@ function operationOf(one: Step, model: Model, workspace: string): StorageOperati
     };
     return settle(delivery.id, facts);
   }
-  if (one.kind === 'batch') {
+  if (one.kind === 'batch' || one.kind === 'hurry') {
     const all = [...model.deliveries.keys()];
     const deliveryIds = [...new Set(one.which.flatMap(which => pick(all, which) ?? []))];
+    if (one.kind === 'hurry') return { kind: 'hurry', workspace, deliveryIds };
     return { kind: 'batch', workspace, batch: `b${one.which.join('-')}`, deliveryIds };
   }
   const present = pick([...model.incidents.values()], one.which);

@@ -1,6 +1,6 @@
 import type { FlushOperation } from '../../src/storage/operations/flush.ts';
 import type { StorageOperation } from '../../src/storage/operations/operation.ts';
-import type { BatchOperation, SettleOperation } from '../../src/storage/operations/settle.ts';
+import type { SettleOperation } from '../../src/storage/operations/settle.ts';
 import type { TransitionOperation } from '../../src/storage/operations/transition.ts';
 import type { AttemptRow, DeliveryRow } from '../../src/storage/stores/deliveries.ts';
 import type { EventRow } from '../../src/storage/stores/events.ts';
@@ -69,9 +69,13 @@ export function createModel(): Model {
     return true;
   }
 
-  function flush({ group, onlyResolved: onlyEnds }: FlushOperation): boolean {
+  function flush({ group, sends }: FlushOperation): boolean {
     for (const row of deliveries.values())
-      if (row.state === 'grouped' && row.group_id === group.id && !(onlyEnds && row.status === 'ALARM'))
+      if (
+        row.state === 'grouped' &&
+        row.group_id === group.id &&
+        !(sends === 'resolved' && row.status === 'ALARM')
+      )
         deliveries.set(row.id, { ...row, state: 'waiting', next_at: null });
     return true;
   }
@@ -87,11 +91,14 @@ export function createModel(): Model {
       ...row,
       state: operation.state,
       attempts: operation.attempts,
+      unknown_attempts: operation.unknownAttempts,
+      retried_from: operation.retriedFrom ?? row.retried_from,
       next_at: operation.nextAt,
       last_status: operation.lastStatus,
       last_error: operation.lastError,
       remainder: operation.remainder ?? null,
       settled_at: operation.settledAt,
+      fault: operation.fault,
       batch: operation.batch,
     });
     const { fallbackDeliveries: handOver } = operation;
@@ -99,10 +106,11 @@ export function createModel(): Model {
     return true;
   }
 
-  function bind({ batch, deliveryIds }: BatchOperation): boolean {
+  /** Of deliveries that wait, all or none. */
+  function change(deliveryIds: readonly string[], changes: Partial<DeliveryRow>): boolean {
     const rows = deliveryIds.map(id => deliveries.get(id));
     if (rows.some(row => row?.state !== 'waiting')) return false;
-    for (const row of rows) if (row !== undefined) deliveries.set(row.id, { ...row, batch });
+    for (const row of rows) if (row !== undefined) deliveries.set(row.id, { ...row, ...changes });
     return true;
   }
 
@@ -117,12 +125,15 @@ export function createModel(): Model {
         case 'settle':
           return settle(operation);
         case 'batch':
-          return bind(operation);
+          return change(operation.deliveryIds, { batch: operation.batch });
+        case 'hurry':
+          return change(operation.deliveryIds, { next_at: null });
         case 'flush':
           return flush(operation);
         case 'transition':
           return transition(operation);
         case 'audit':
+        case 'receive':
           return true;
       }
     },

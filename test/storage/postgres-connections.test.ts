@@ -1,68 +1,36 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readFile } from 'node:fs/promises';
 import { Client } from 'pg';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { systemClock } from '../../src/lib/clock.ts';
-import { silentLogger } from '../../src/lib/logger.ts';
-import { DatabaseUrl } from '../../src/lib/secret.ts';
-import { openStorage } from '../../src/storage/open.ts';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openPostgresView } from '../../src/storage/postgres/view.ts';
-import type { Storage } from '../../src/storage/storage.ts';
 import { type Authority, certificateAuthority } from '../helpers/certificates.ts';
 import { type PgBouncer, startPgBouncer } from '../helpers/pgbouncer.ts';
-import { createDatabaseOn, type TestPostgresDatabase } from '../helpers/postgres.ts';
-import { type PostgresServer, startPostgres } from '../helpers/postgres-server.ts';
 import { until } from '../helpers/until.ts';
+import { useOwnPostgres } from './own-postgres.ts';
 import { incidentRow, transition } from './rows.ts';
 
-let server: PostgresServer;
+const own = useOwnPostgres('connections');
+const { open, undo } = own;
 let authority: Authority;
-let database: TestPostgresDatabase;
-let dataFolder: string;
-const undo: (() => unknown)[] = [];
 const undoAtEnd: (() => void)[] = [];
 /** Of the whole file: the client warns once in a process. */
 const warnings: string[] = [];
 process.on('warning', ({ message }) => warnings.push(message));
 
-beforeAll(async () => {
-  server = await startPostgres();
+beforeAll(() => {
   authority = certificateAuthority('ours', remove => undoAtEnd.push(remove));
-  server.encrypt(authority.issue('database'));
+  own.server.encrypt(authority.issue('database'));
   // The certificate is for the first of these addresses.
-  server.configure("listen_addresses = '127.0.0.1, 127.0.0.2'");
-  server.stop('fast');
-  server.start();
+  own.server.configure("listen_addresses = '127.0.0.1, 127.0.0.2'");
+  own.server.stop('fast');
+  own.server.start();
 });
 afterAll(() => {
-  server.remove();
   for (const step of undoAtEnd) step();
 });
-beforeEach(async () => {
-  dataFolder = await mkdtemp(join(tmpdir(), 'headgate-connections-'));
-  database = await createDatabaseOn(server.url('postgres'));
-});
-afterEach(async () => {
-  for (const step of undo.splice(0).reverse()) await step();
-  await database.remove();
-  await rm(dataFolder, { recursive: true, force: true });
-});
-
-async function open(url = database.url): Promise<Storage> {
-  const storage = await openStorage({
-    url: new DatabaseUrl(url),
-    dataFolder,
-    logger: silentLogger,
-    clock: systemClock,
-  });
-  undo.push(() => storage.close());
-  return storage;
-}
 
 /** What the server answers to a query of another session of the database. */
 async function ask(text: string): Promise<unknown> {
-  const client = new Client(database.url);
+  const client = new Client(own.database.url);
   await client.connect();
   try {
     return Object.values((await client.query(text)).rows[0])[0];
@@ -76,7 +44,7 @@ const connections = async (): Promise<number> => Number(await ask(`select count(
 
 describe('a pooler between', () => {
   async function bouncer(mode: 'session' | 'transaction' | 'statement'): Promise<PgBouncer> {
-    const started = await startPgBouncer(server, mode);
+    const started = await startPgBouncer(own.server, mode);
     undo.push(started.remove);
     return started;
   }
@@ -84,7 +52,7 @@ describe('a pooler between', () => {
   it.each(['transaction', 'statement'] as const)(
     'that pools by the %s is named with the remedy, before anything is locked or set',
     async mode => {
-      const url = (await bouncer(mode)).url(database.name);
+      const url = (await bouncer(mode)).url(own.database.name);
       const opening = open(url);
       await expect(opening).rejects.toMatchObject({ code: 'unavailable' });
       await expect(opening).rejects.toThrow(
@@ -104,9 +72,9 @@ describe('a pooler between', () => {
   );
 
   it('is found out also where two of its sessions are lent in turn', async () => {
-    const started = await startPgBouncer(server, 'transaction', 'server_round_robin = 1');
+    const started = await startPgBouncer(own.server, 'transaction', 'server_round_robin = 1');
     undo.push(started.remove);
-    const url = started.url(database.name);
+    const url = started.url(own.database.name);
     const pair = [new Client(url), new Client(url)];
     for (const client of pair) await client.connect();
     await Promise.all(pair.map(client => client.query('select pg_sleep(0.1)')));
@@ -115,7 +83,7 @@ describe('a pooler between', () => {
   });
 
   it('that pools sessions is none: what is written is read, and other processes hear of it', async () => {
-    const url = (await bouncer('session')).url(database.name);
+    const url = (await bouncer('session')).url(own.database.name);
     const [one, other] = [await open(url), await open(url)];
     const heard: string[] = [];
     other.subscribe(({ resource }) => heard.push(resource));
@@ -144,7 +112,7 @@ it('a process has no more connections than the guide says', async () => {
 
 describe('sslmode', () => {
   const withMode = (options: string, host = '127.0.0.1'): string =>
-    `${database.url.replace('127.0.0.1', host)}?${options}`;
+    `${own.database.url.replace('127.0.0.1', host)}?${options}`;
   const isEncrypted = (): Promise<unknown> =>
     ask(`select bool_and(ssl) from pg_stat_ssl where pid in (select pid ${others})`);
   const root = (): string => `sslrootcert=${encodeURIComponent(authority.cert)}`;

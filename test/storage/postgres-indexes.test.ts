@@ -14,11 +14,15 @@ import { NARROW_READS, READS } from './reads.ts';
 
 /** Enough rows, spread over few and many values, that the planner has a reason to choose. */
 const FILL = `
-  insert into incidents select 'default', 'i' || n, 'n' || n % 50, 'no-data', 's' || n,
-    case when n % 100 = 0 then 'open' else 'closed' end, 1, n, null, null, 'warn', '', '', '[]', n
+  insert into incidents (workspace, id, notification, condition, subject, state, seq, opened_at, closed_at,
+    close_reason, severity, text, rule, notified, last_event_at, reminders)
+    select 'default', 'i' || n, 'n' || n % 50, 'no-data', 's' || n,
+    case when n % 100 = 0 then 'open' else 'closed' end, 1, n, null, null, 'warn', '', '', '[]', n, 0
     from generate_series(1, 10000) n;
-  insert into deliveries select 'default', 'd' || n, 't' || n % 50, 'n' || n % 50, 's', 'i' || n, 'e' || n, 1, 'ALARM',
-    case when n % 100 = 0 then 'waiting' when n % 100 = 1 then 'exhausted' else 'sent' end, 0, null, null, null, n, null, 0
+  insert into deliveries (workspace, id, target, notification, subject, incident_id, event_id, seq, status, state,
+    attempts, unknown_attempts, created_at, retried_from, redelivered)
+    select 'default', 'd' || n, 't' || n % 50, 'n' || n % 50, 's', 'i' || n, 'e' || n, 1, 'ALARM',
+    case when n % 100 = 0 then 'waiting' when n % 100 = 1 then 'exhausted' else 'sent' end, 0, 0, n, 0, 0
     from generate_series(1, 10000) n;
   analyze`;
 

@@ -1,53 +1,24 @@
-import { mkdtemp, rm, stat } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { type Kysely, type Migration, sql } from 'kysely';
 import { Client } from 'pg';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/lib/clock.ts';
 import { AppError } from '../../src/lib/errors.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
-import { DatabaseUrl } from '../../src/lib/secret.ts';
 import { migrate } from '../../src/storage/migrations/migrate.ts';
 import { openStorage } from '../../src/storage/open.ts';
 import { openPostgres } from '../../src/storage/postgres/postgres.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import type { Database } from '../../src/storage/tables.ts';
-import { createDatabaseOn, type TestPostgresDatabase } from '../helpers/postgres.ts';
-import { type PostgresServer, startPostgres } from '../helpers/postgres-server.ts';
+import { createDatabaseOn } from '../helpers/postgres.ts';
 import { until } from '../helpers/until.ts';
+import { useOwnPostgres } from './own-postgres.ts';
 import { incidentRow, secretRow, transition } from './rows.ts';
 
-let server: PostgresServer;
-let database: TestPostgresDatabase;
-let dataFolder: string;
-const undo: (() => Promise<unknown>)[] = [];
-
-beforeAll(async () => {
-  server = await startPostgres();
-});
-afterAll(() => server.remove());
-beforeEach(async () => {
-  dataFolder = await mkdtemp(join(tmpdir(), 'headgate-postgres-data-'));
-  database = await createDatabaseOn(server.url('postgres'));
-});
-afterEach(async () => {
-  for (const step of undo.splice(0).reverse()) await step();
-  await database.remove();
-  await rm(dataFolder, { recursive: true, force: true });
-});
-
-async function open(url = database.url): Promise<Storage> {
-  const storage = await openStorage({
-    url: new DatabaseUrl(url),
-    dataFolder,
-    logger: silentLogger,
-    clock: systemClock,
-  });
-  undo.push(() => storage.close());
-  return storage;
-}
+const own = useOwnPostgres('postgres-data');
+const { open, undo } = own;
 
 const write = (storage: Storage, subject: string): Promise<void> =>
   storage.commit(transition(incidentRow({ subject })));
@@ -56,25 +27,25 @@ const subjects = async (storage: Storage): Promise<string[]> =>
 
 /** A user of its own who owns the database; answers the URL it opens it with. */
 async function ownedBy(name: string, options: string): Promise<string> {
-  await database.run(`create role ${name} login ${options}`);
-  await database.alter(`owner to ${name}`);
+  await own.database.run(`create role ${name} login ${options}`);
+  await own.database.alter(`owner to ${name}`);
   undo.unshift(async () => {
-    await database.run(`reassign owned by ${name} to postgres`);
-    await database.run(`drop owned by ${name}; drop role ${name}`);
+    await own.database.run(`reassign owned by ${name} to postgres`);
+    await own.database.run(`drop owned by ${name}; drop role ${name}`);
   });
-  return database.url.replace('postgres@', `${name}@`);
+  return own.database.url.replace('postgres@', `${name}@`);
 }
 
 describe('opening', () => {
   it('creates the data folder for its owner alone: keys and logs lie there', async () => {
     const storage = await openStorage({
-      url: database.url,
-      dataFolder: join(dataFolder, 'deep'),
+      url: own.database.url,
+      dataFolder: join(own.dataFolder, 'deep'),
       logger: silentLogger,
       clock: systemClock,
     });
     undo.push(() => storage.close());
-    expect((await stat(join(dataFolder, 'deep'))).mode & 0o777).toBe(0o700);
+    expect((await stat(join(own.dataFolder, 'deep'))).mode & 0o777).toBe(0o700);
   });
 
   it.each<[string, () => Promise<string>, RegExp]>([
@@ -82,7 +53,7 @@ describe('opening', () => {
       'a password that is wrong',
       async () => {
         await ownedBy('locked', "password 'hunter1'");
-        return database.url.replace('postgres@', 'locked:hunter2@');
+        return own.database.url.replace('postgres@', 'locked:hunter2@');
       },
       /refuses user 'locked'.*check user and password/,
     ],
@@ -93,7 +64,7 @@ describe('opening', () => {
     ],
     [
       'a database that does not exist',
-      async () => server.url('nowhere'),
+      async () => own.server.url('nowhere'),
       /database 'nowhere' at 127\.0\.0\.1:\d+ does not exist; create it/,
     ],
     [
@@ -109,17 +80,17 @@ describe('opening', () => {
     [
       'commits that do not wait for the disk',
       async () => {
-        await database.alter('set synchronous_commit to off');
-        return database.url;
+        await own.database.alter('set synchronous_commit to off');
+        return own.database.url;
       },
       /would lose writes: synchronous_commit is off/,
     ],
     [
       'a database that only reads',
       async () => {
-        await database.alter('set default_transaction_read_only to on');
-        undo.unshift(() => database.alter('reset all'));
-        return database.url;
+        await own.database.alter('set default_transaction_read_only to on');
+        undo.unshift(() => own.database.alter('reset all'));
+        return own.database.url;
       },
       /is read-only; let storage\.url lead to the primary/,
     ],
@@ -127,8 +98,8 @@ describe('opening', () => {
       'a user who may create nothing',
       async () => {
         await ownedBy('guest', '');
-        await database.alter('owner to postgres');
-        return database.url.replace('postgres@', 'guest@');
+        await own.database.alter('owner to postgres');
+        return own.database.url.replace('postgres@', 'guest@');
       },
       /does not let user 'guest' work in it.*owner of the database/,
     ],
@@ -152,7 +123,7 @@ describe('opening', () => {
 
   it('refuses a database of a newer version', async () => {
     await (await open()).close();
-    await database.run("insert into migrations values ('29990101000000-later', 'later')");
+    await own.database.run("insert into migrations values ('29990101000000-later', 'later')");
     await expect(open()).rejects.toMatchObject({
       code: 'conflict',
       message: expect.stringMatching(/newer version.*29990101000000-later/),
@@ -161,7 +132,7 @@ describe('opening', () => {
 
   it('refuses a database made before 0.2', async () => {
     await (await open()).close();
-    await database.run("update migrations set name = '20260101000000-first-tables'");
+    await own.database.run("update migrations set name = '20260101000000-first-tables'");
     await expect(open()).rejects.toMatchObject({
       code: 'conflict',
       message: 'the database was made before 0.2; export the configuration, start empty',
@@ -185,7 +156,7 @@ describe('a migration that is killed half way', () => {
   };
 
   it('leaves nothing behind, the lock neither', async () => {
-    const backend = await openPostgres(database.url, { clock: systemClock, logger: silentLogger });
+    const backend = await openPostgres(own.database.url, { clock: systemClock, logger: silentLogger });
     const killed = backend.withMigrationLock(db => migrate(db, { '20250101000000-half': halfWay }));
     await expect(killed).rejects.toMatchObject({ code: 'unavailable' });
     const tables = async (db: Kysely<Database>) =>
@@ -199,7 +170,7 @@ describe('a migration that is killed half way', () => {
 describe('what is kept', () => {
   it('sorts by bytes whatever language the database has', async () => {
     const german = await createDatabaseOn(
-      server.url('postgres'),
+      own.server.url('postgres'),
       "template template0 locale_provider icu icu_locale 'de-DE' encoding 'UTF8'",
     );
     undo.unshift(german.remove);
@@ -220,7 +191,7 @@ describe('what is kept', () => {
 
   it('is read on connections that cannot write', async () => {
     await (await open()).close();
-    const backend = await openPostgres(database.url, { clock: systemClock, logger: silentLogger });
+    const backend = await openPostgres(own.database.url, { clock: systemClock, logger: silentLogger });
     undo.push(backend.close);
     const insert = backend.reader.insertInto('instance').values({ name: 'a', value: 'b' }).execute();
     await expect(insert).rejects.toMatchObject({ code: 'unavailable' });
@@ -246,10 +217,10 @@ describe('a server in trouble', () => {
     for (const how of ['immediate', 'fast'] as const) {
       const before = accepted.length;
       await until(() => accepted.length > before + 100, 'some load');
-      server.stop(how);
+      own.server.stop(how);
       await expect(storage.users.count()).rejects.toMatchObject({ code: 'unavailable' });
       await until(() => refusals.length > 0, 'a refusal');
-      server.start();
+      own.server.start();
       const after = accepted.length;
       await until(() => accepted.length > after + 100, 'a connection');
     }
@@ -266,9 +237,9 @@ describe('a server in trouble', () => {
 
   it('has no connection left for reads, says so and reads again once it has', async () => {
     const storage = await open(await ownedBy('gate', ''));
-    await database.run('alter role gate connection limit 1');
+    await own.database.run('alter role gate connection limit 1');
     await expect(storage.users.count()).rejects.toThrow(/no connection left.*max_connections/);
-    await database.run('alter role gate connection limit -1');
+    await own.database.run('alter role gate connection limit -1');
     await until(
       () =>
         storage.users.count().then(
@@ -281,8 +252,8 @@ describe('a server in trouble', () => {
 
   it('became read-only: writes are refused with the remedy until it is the primary again', async () => {
     const storage = await open();
-    await database.alter('set default_transaction_read_only to on');
-    await database.run(
+    await own.database.alter('set default_transaction_read_only to on');
+    await own.database.run(
       'select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid()',
     );
     await until(
@@ -293,7 +264,7 @@ describe('a server in trouble', () => {
         ),
       'a refusal',
     );
-    await database.alter('reset all');
+    await own.database.alter('reset all');
     await until(
       () =>
         write(storage, 'yes').then(
@@ -307,7 +278,7 @@ describe('a server in trouble', () => {
 
   it('holds writes up for no longer than 10 s, reads not at all, and goes on', async () => {
     const storage = await open();
-    const other = new Client(database.url);
+    const other = new Client(own.database.url);
     await other.connect();
     undo.push(() => other.end());
     await other.query('begin; lock table deliveries in exclusive mode');

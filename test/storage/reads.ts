@@ -1,11 +1,14 @@
 import type { Kysely } from 'kysely';
 import { type AuditFilter, auditStore } from '../../src/storage/stores/audit.ts';
+import { componentStore, componentTransaction } from '../../src/storage/stores/components.ts';
 import { documentStore, versionStore } from '../../src/storage/stores/configuration.ts';
 import { deliveryStore, requeue } from '../../src/storage/stores/deliveries.ts';
 import { eventStore } from '../../src/storage/stores/events.ts';
 import { groupStore } from '../../src/storage/stores/groups.ts';
+import { hourStore } from '../../src/storage/stores/hours.ts';
 import { incidentStore } from '../../src/storage/stores/incidents.ts';
 import { messageStore } from '../../src/storage/stores/messages.ts';
+import { minuteStore } from '../../src/storage/stores/minutes.ts';
 import { removedTargetStore } from '../../src/storage/stores/removed-targets.ts';
 import { type RetentionKind, retentionStore } from '../../src/storage/stores/retention.ts';
 import { secretsStore } from '../../src/storage/stores/secrets.ts';
@@ -55,6 +58,13 @@ export const READS: readonly (readonly [string, Read])[] = [
   ['the last version', reader => versions(reader).last()],
   ['the audit', reader => audit(reader, {})],
   ['the audit of an actor', reader => audit(reader, { actor: 'a', result: 'ok', since: 1 })],
+  ['ids of components', reader => componentStore(reader, 'default').byIdentities(['a', 'b'])],
+  ['components by their ids', reader => componentTransaction(reader, 'default').componentsByIds(['a', 'b'])],
+  ['which ids of external events came before', reader => eventStore(reader, 'default').known(['a', 'b'])],
+  ['how far the last received ids reach', reader => retentionStore(reader, 'default').receivedBefore(10)],
+  ['minutes', reader => minuteStore(reader, 'default').byIds(['a', 'b'])],
+  ['hours', reader => hourStore(reader, 'default').byIds(['a', 'b'])],
+  ['the number of ids', reader => componentStore(reader, 'default').count()],
   ['the number of versions', reader => versions(reader).count()],
 ];
 
@@ -72,13 +82,9 @@ export const NARROW_READS: readonly (readonly [string, Read, string])[] = [
     reader => eventStore(reader, 'default').ofIncident('i', page),
     'events_by_incident',
   ],
+  ['received ids that are old', reader => old(reader, 'received'), 'received_events_'],
   ['incidents that nothing needs', reader => old(reader, 'incidents'), 'deliveries_by_incident_id'],
   ['open incidents by condition', reader => incidents(reader).openByCondition(), 'incidents_'],
-  [
-    'resolutions that wait for a target',
-    reader => deliveries(reader).waitingResolved('t', 'd', 10),
-    'deliveries_waiting',
-  ],
   ['what waits for a target', reader => deliveries(reader).waiting('t', 'd', 10), 'deliveries_waiting'],
   [
     'the deliveries of an incident',
@@ -102,6 +108,12 @@ export const NARROW_READS: readonly (readonly [string, Read, string])[] = [
     reader => deliveries(reader).list({ state: 'exhausted' }, page),
     'deliveries_by_state',
   ],
+  [
+    'the first hour to keep',
+    reader => minuteStore(reader, 'default').firstHourToKeep(4_000_000_000_000),
+    'minutes_to_keep',
+  ],
+  ['incidents that were open', reader => incidents(reader).openBetween(1, 2), 'incidents_by_'],
   [
     'the incidents of a notification',
     reader => incidents(reader).list({ notification: 'n' }, page),

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type Ids, monotonicIds } from '../../src/lib/ids.ts';
 import type { TransitionOperation } from '../../src/storage/operations/transition.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import type { IncidentRow } from '../../src/storage/stores/incidents.ts';
@@ -25,6 +26,7 @@ const LATER = Date.UTC(2026, 0, 1) + 40 * DAY_MS;
 const KINDS: readonly RetentionKind[] = [
   'deliveries',
   'events',
+  'received',
   'incidents',
   'versions',
   'messages',
@@ -97,6 +99,28 @@ export function describeRetention(dialect: TestDialect): void {
       await settleAll(await commit(closed(incident)));
       await storage.transaction(tx => tx.in('default').addMessage(messageRow('noon')));
       for (const kind of KINDS) expect(await remove(kind, { before: Date.UTC(2026, 0, 1) })).toBe(0);
+    });
+
+    it('forgets received ids of external events that are old, and knows since when the last ones came', async () => {
+      const receive = (workspace: string, ids: Ids, event: string) =>
+        storage.commit({ kind: 'receive', workspace, rows: [{ id: ids.next(), event }] });
+      const start = Date.UTC(2026, 0, 1);
+      const clock = testClock(start);
+      const ids = monotonicIds(clock);
+      await receive('default', ids, 'first');
+      await clock.advance(DAY_MS);
+      for (const event of ['second', 'first']) await receive('default', ids, event);
+      await receive('other', ids, 'first');
+      const { retention, events } = stores();
+      expect((await events.known(['second', 'first', 'third'])).received.toSorted()).toEqual([
+        'first',
+        'second',
+      ]);
+      expect(await retention.receivedBefore(2)).toBeUndefined();
+      expect(await retention.receivedBefore(1)).toBe(start + 1);
+      expect(await remove('received', { before: start + 1 })).toBe(1);
+      expect((await events.known(['first', 'second'])).received).toEqual(['second']);
+      expect((await storage.in('other').events.known(['first'])).received).toEqual(['first']);
     });
 
     it('keeps what waits, its event and its incident', async () => {

@@ -2,6 +2,7 @@ import { monotonicIds } from '../../src/lib/ids.ts';
 import type { SettleOperation } from '../../src/storage/operations/settle.ts';
 import type { TransitionOperation } from '../../src/storage/operations/transition.ts';
 import type { AuditRow } from '../../src/storage/stores/audit.ts';
+import type { ComponentRow } from '../../src/storage/stores/components.ts';
 import type { ConfigVersionRow } from '../../src/storage/stores/configuration.ts';
 import { type AttemptRow, type DeliveryRow, newDelivery } from '../../src/storage/stores/deliveries.ts';
 import type { IncidentRow } from '../../src/storage/stores/incidents.ts';
@@ -32,11 +33,13 @@ export function incidentRow(facts: Partial<IncidentRow> = {}): IncidentRow {
     notified: '["hook"]',
     last_event_at: TIME,
     group_id: null,
+    escalated_at: null,
     inhibited_by: null,
     reported_state: null,
     unmet_since: null,
     flapping_changes: null,
     last_changes: null,
+    reminders: 0,
     ...facts,
   };
 }
@@ -105,6 +108,8 @@ export function settle(deliveryId: string, facts: Partial<SettleOperation> = {})
     deliveryId,
     state: 'sent',
     attempts: 1,
+    unknownAttempts: 0,
+    fault: null,
     nextAt: null,
     lastStatus: 200,
     lastError: null,
@@ -203,6 +208,15 @@ export const versionRow = (facts: Partial<ConfigVersionRow> = {}): ConfigVersion
   message: null,
   created_at: TIME,
   files: '{"notifications.yml":"targets: []\\n"}',
+  ...facts,
+});
+
+export const componentRow = (identity: string, facts: Partial<ComponentRow> = {}): ComponentRow => ({
+  identity,
+  kind: 'input',
+  id: identity,
+  pipeline: 'edge',
+  seen_at: TIME,
   ...facts,
 });
 

@@ -39,10 +39,14 @@ function explaining(): WorkerClient {
   };
 }
 
+/** A list of ids may be one JSON parameter, which is read once and for itself. */
+const THROUGH_AN_INDEX =
+  /^SEARCH \w+ USING (COVERING )?INDEX [^;]*(; LIST SUBQUERY \d+; SCAN json_each VIRTUAL TABLE[^;]*)?$/;
+
 it.each(READS)('reads %s through an index, in its order', async (_what, read) => {
   await read(reader);
   expect(plans.length).toBeGreaterThan(0);
-  for (const plan of plans) expect(plan).toMatch(/^SEARCH \w+ USING (COVERING )?INDEX [^;]*$/);
+  for (const plan of plans) expect(plan).toMatch(THROUGH_AN_INDEX);
 });
 
 it.each(NARROW_READS)('does not walk through the whole workspace for %s', async (_what, read, index) => {

@@ -47,8 +47,8 @@ export function useBrowser(): { open(options?: BrowserContextOptions): Promise<T
   };
 }
 
-export async function signIn(page: Page, password: string): Promise<void> {
-  await page.getByLabel('User name').fill('admin');
+export async function signIn(page: Page, password: string, user = 'admin'): Promise<void> {
+  await page.getByLabel('User name').fill(user);
   await page.getByLabel('Password', { exact: true }).fill(password);
   await page.keyboard.press('Enter');
 }

@@ -122,6 +122,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/kept-settings/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Remove kept settings, such as those with a secret that has leaked
+         * @description What is open by them is closed by nothing any more: close it by hand.
+         */
+        delete: operations["keptSettings.remove"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/kept-settings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the settings of before that are kept for the ends of alarms, the oldest first
+         * @description What they are is not shown: they hold secrets. They are dropped when nothing is open by them any more, after 30 days at the latest.
+         */
+        get: operations["keptSettings.list"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/system/inputs": {
         parameters: {
             query?: never;
@@ -475,7 +515,7 @@ export interface paths {
         put?: never;
         /**
          * Get what inputs and outputs did, minute by minute or in longer steps, as series
-         * @description Steps add up counters, and of `health`, `up`, `blocked` and `queue_size` have the worst. Minutes are kept for `retention.minutes`.
+         * @description Steps add up counters, and of `health`, `up`, `blocked` and `queue_size` have the worst. Minutes are kept for `retention.minutes` and hours for `retention.hours`. An answer is made of hours where it begins before the minutes that are kept, is too long to be made of minutes, or asks for what is known of hours only; its `step` must then be whole hours.
          */
         post: operations["metrics.query"];
         delete?: never;
@@ -495,9 +535,49 @@ export interface paths {
         put?: never;
         /**
          * Get what inputs and outputs did, minute by minute or in longer steps, as series, in a group
-         * @description Steps add up counters, and of `health`, `up`, `blocked` and `queue_size` have the worst. Minutes are kept for `retention.minutes`.
+         * @description Steps add up counters, and of `health`, `up`, `blocked` and `queue_size` have the worst. Minutes are kept for `retention.minutes` and hours for `retention.hours`. An answer is made of hours where it begins before the minutes that are kept, is too long to be made of minutes, or asks for what is known of hours only; its `step` must then be whole hours.
          */
         post: operations["metrics.queryInGroup"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/suggest": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List thresholds that suit what inputs and outputs did, with how often each would have alerted
+         * @description 20 inputs and outputs at most in one answer; `offset` goes on.
+         */
+        get: operations["suggest.list"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/m/{group}/suggest": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List thresholds that suit what inputs and outputs did, with how often each would have alerted, in a group
+         * @description 20 inputs and outputs at most in one answer; `offset` goes on.
+         */
+        get: operations["suggest.listInGroup"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -576,6 +656,135 @@ export interface paths {
         head?: never;
         /** Change a notification; another condition or conf closes its open incidents, in a group */
         patch: operations["notifications.updateInGroup"];
+        trace?: never;
+    };
+    "/notifications/backtest": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** What a notification that is not saved would have done */
+        post: operations["notifications.backtestDraft"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/m/{group}/notifications/backtest": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** What a notification that is not saved would have done, in a group */
+        post: operations["notifications.backtestDraftInGroup"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/notifications/{id}/backtest": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** What a notification would have done in a time that is over */
+        post: operations["notifications.backtest"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/m/{group}/notifications/{id}/backtest": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** What a notification would have done in a time that is over, in a group */
+        post: operations["notifications.backtestInGroup"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/inhibitions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the inhibitions */
+        get: operations["inhibitions.list"];
+        put?: never;
+        /**
+         * Add an inhibition
+         * @description An alarm that `hold` fits is sent to nobody while another incident is open whose first alarm `when` fits and that agrees with it in every field of `equal`.
+         */
+        post: operations["inhibitions.create"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/inhibitions/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get an inhibition */
+        get: operations["inhibitions.get"];
+        put?: never;
+        post?: never;
+        /** Remove an inhibition; what it holds back is sent at once */
+        delete: operations["inhibitions.remove"];
+        options?: never;
+        head?: never;
+        /** Change an inhibition; what it holds back no more is sent at once */
+        patch: operations["inhibitions.update"];
+        trace?: never;
+    };
+    "/explain": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Explain a notification, an input or output, or an incident: the last verdict with its numbers, when it alerts at the earliest, who is notified by which route, what holds that up, and the messages
+         * @description Takes exactly one of `notification`, `component` and `incident`. Nothing is sent or stored.
+         */
+        get: operations["explain.get"];
+        put?: never;
+        /** Explain what an external event would do; nothing is sent or stored */
+        post: operations["explain.event"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/conditions": {
@@ -763,6 +972,30 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/incidents/{id}/acknowledge": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Say that somebody looks after an open incident
+         * @description Nobody is reminded of it any more, and it goes to no further targets by escalateTo. Its end is notified as usual. The next incident on the same subject needs another acknowledgement.
+         */
+        post: operations["incidents.acknowledge"];
+        /**
+         * Take the acknowledgement of an open incident back
+         * @description Reminders go on, and the time until it escalates begins anew. A closed incident stays as it is.
+         */
+        delete: operations["incidents.unacknowledge"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/deliveries": {
         parameters: {
             query?: never;
@@ -870,6 +1103,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/silences": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List silences, newest first */
+        get: operations["silences.list"];
+        put?: never;
+        /**
+         * Silence the alarms that matchers fit
+         * @description Alarms that fit are sent to nobody until it is over; then those of incidents that are still open are sent at once. The end of an incident goes to whoever got its alarm, silence or not.
+         */
+        post: operations["silences.create"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/silences/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get a silence with the incidents that it held back */
+        get: operations["silences.get"];
+        put?: never;
+        post?: never;
+        /** End a silence now; it stays in the list */
+        delete: operations["silences.expire"];
+        options?: never;
+        head?: never;
+        /** Extend or shorten a silence that is not over, or change its comment */
+        patch: operations["silences.update"];
+        trace?: never;
+    };
     "/master/groups": {
         parameters: {
             query?: never;
@@ -930,6 +1203,23 @@ export interface paths {
         };
         /** Get a group; no items when there is none */
         get: operations["groups.getOfProduct"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/report": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get what alerted most in a time, how soon somebody was notified, what nobody acknowledged, which targets failed, and what no notification is about */
+        get: operations["report.get"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1780,6 +2070,13 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        Acknowledgement: {
+            /**
+             * @description What is being done about it.
+             * @default
+             */
+            note?: string;
+        };
         AuditEntry: {
             id: string;
             /** Format: date-time */
@@ -1952,6 +2249,80 @@ export interface components {
             signingAlgorithm?: ("RS256" | "ES256") | null;
             keyLifetime?: string | null;
         };
+        Backtest: {
+            notification: string;
+            /** Format: date-time */
+            from: string;
+            /** Format: date-time */
+            to: string;
+            /** @description How many inputs and outputs it matches now; disabled ones are not evaluated. */
+            matched: number;
+            /** @description Those that would have been open in that time, newest first, 1,000 at most. */
+            incidents: {
+                subject: string;
+                /** Format: date-time */
+                openedAt: string;
+                /** @description Null for one that was open at the end. */
+                closedAt: string | null;
+                severity: string;
+                /** @description What its last event says. */
+                text: string;
+            }[];
+            incidentCount: number;
+            /** @description Those that targets would have been sent, after grouping, muting, silences and routes; 1,000 at most. */
+            messages: {
+                /** Format: date-time */
+                at: string;
+                target: string;
+                events: {
+                    subject: string;
+                    /** @enum {string} */
+                    status: "ALARM" | "OK";
+                }[];
+            }[];
+            messageCount: number;
+            /** @description Times of which no minute was recorded; they count in no window. */
+            coverage: {
+                missing: {
+                    /** Format: date-time */
+                    from: string;
+                    /** Format: date-time */
+                    to: string;
+                }[];
+            };
+            /** @description False where it may differ from what would have happened, and why. */
+            exact: boolean;
+            reasons: string[];
+        };
+        BacktestDraft: {
+            /**
+             * Format: point-in-time
+             * @description When it begins: a time, or how long ago, such as `-7d`. Counts from the beginning of its minute.
+             * @default -24h
+             */
+            from?: string;
+            /**
+             * Format: point-in-time
+             * @description When it ends, in the same way; left out, now.
+             */
+            to?: string;
+            /** @description As it would be created; of an id that exists, what it would become. */
+            notification: unknown;
+        };
+        /** @default {} */
+        BacktestSpan: {
+            /**
+             * Format: point-in-time
+             * @description When it begins: a time, or how long ago, such as `-7d`. Counts from the beginning of its minute.
+             * @default -24h
+             */
+            from?: string;
+            /**
+             * Format: point-in-time
+             * @description When it ends, in the same way; left out, now.
+             */
+            to?: string;
+        };
         Branch: {
             id: string;
         };
@@ -1980,12 +2351,17 @@ export interface components {
              */
             pacing?: string;
             /**
+             * @description Whether alarms of incidents that are still open go again when the target is well again after it refused them or used up their schedule.
+             * @default true
+             */
+            redeliverOnRecovery: boolean;
+            /**
              * @description Kind of target. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "bulletin_message";
             /**
-             * @description Text of the message; a field of the event stands as `${field}`.
+             * @description Text of the message; a field of the event stands as `${field}`. As long as it is `${_raw}`, the facts of the event stand below.
              * @default ${_raw}
              */
             message: string;
@@ -2001,10 +2377,10 @@ export interface components {
             severity?: "info" | "warn" | "error" | "fatal";
             status?: {
                 /**
-                 * @description Red while deliveries to it fail, and while it is switched off.
+                 * @description Red while deliveries to it fail, and while it is switched off; Yellow while an expression of it fails.
                  * @enum {string}
                  */
-                health: "Green" | "Red";
+                health: "Green" | "Yellow" | "Red";
                 /**
                  * Format: date-time
                  * @description Since when it fails.
@@ -2012,6 +2388,8 @@ export interface components {
                 since?: string;
                 /** @description What its last failure was, or why it is switched off. */
                 error?: string;
+                /** @description The expression of it that failed in the last attempt, and what was done without it. */
+                warning?: string;
                 /** @description Why what is due for it waits its turn, while it does. */
                 heldBecause?: string;
             };
@@ -2023,6 +2401,7 @@ export interface components {
             onBackpressure?: ("queue" | "block" | "drop") | null;
             fallback?: string | null;
             pacing?: string | null;
+            redeliverOnRecovery?: boolean | null;
             type?: "bulletin_message" | null;
             message?: string | null;
             title?: string | null;
@@ -2053,12 +2432,17 @@ export interface components {
              */
             pacing?: string;
             /**
+             * @description Whether alarms of incidents that are still open go again when the target is well again after it refused them or used up their schedule.
+             * @default true
+             */
+            redeliverOnRecovery?: boolean;
+            /**
              * @description Kind of target. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "bulletin_message";
             /**
-             * @description Text of the message; a field of the event stands as `${field}`.
+             * @description Text of the message; a field of the event stands as `${field}`. As long as it is `${_raw}`, the facts of the event stand below.
              * @default ${_raw}
              */
             message?: string;
@@ -2243,6 +2627,11 @@ export interface components {
              */
             pacing?: string;
             /**
+             * @description Whether alarms of incidents that are still open go again when the target is well again after it refused them or used up their schedule.
+             * @default true
+             */
+            redeliverOnRecovery: boolean;
+            /**
              * @description Kind of target. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
@@ -2251,10 +2640,10 @@ export interface components {
             defaultId: string;
             status?: {
                 /**
-                 * @description Red while deliveries to it fail, and while it is switched off.
+                 * @description Red while deliveries to it fail, and while it is switched off; Yellow while an expression of it fails.
                  * @enum {string}
                  */
-                health: "Green" | "Red";
+                health: "Green" | "Yellow" | "Red";
                 /**
                  * Format: date-time
                  * @description Since when it fails.
@@ -2262,6 +2651,8 @@ export interface components {
                 since?: string;
                 /** @description What its last failure was, or why it is switched off. */
                 error?: string;
+                /** @description The expression of it that failed in the last attempt, and what was done without it. */
+                warning?: string;
                 /** @description Why what is due for it waits its turn, while it does. */
                 heldBecause?: string;
             };
@@ -2273,6 +2664,7 @@ export interface components {
             onBackpressure?: ("queue" | "block" | "drop") | null;
             fallback?: string | null;
             pacing?: string | null;
+            redeliverOnRecovery?: boolean | null;
             type?: "default" | null;
             defaultId?: string | null;
         };
@@ -2301,6 +2693,11 @@ export interface components {
              */
             pacing?: string;
             /**
+             * @description Whether alarms of incidents that are still open go again when the target is well again after it refused them or used up their schedule.
+             * @default true
+             */
+            redeliverOnRecovery?: boolean;
+            /**
              * @description Kind of target. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
@@ -2323,11 +2720,13 @@ export interface components {
              */
             status: "ALARM" | "OK";
             /** @enum {string} */
-            state: "waiting" | "grouped" | "sent" | "refused" | "exhausted" | "skipped";
+            state: "waiting" | "grouped" | "sent" | "unknown" | "refused" | "exhausted" | "skipped";
             attempts: number;
+            /** @description True when it has not arrived for certain and an attempt of it was written and not answered: the receiver may have it. */
+            mayHaveArrived?: boolean;
             /**
              * Format: date-time
-             * @description When it is tried again.
+             * @description When it is tried again, or what holds it is over.
              */
             nextAt?: string;
             /** @description HTTP status of the last attempt, if there was an answer. */
@@ -2335,7 +2734,7 @@ export interface components {
             lastError?: string;
             /** Format: date-time */
             createdAt: string;
-            /** @description Why it waits, when that is not for its next attempt. */
+            /** @description Why it waits, when that is not for its next attempt: muted, grouped, inhibited, behind an earlier event, a pause, a rate, a quota, a removed target; with until when or until what. */
             heldBecause?: string;
             /**
              * Format: date-time
@@ -2367,11 +2766,13 @@ export interface components {
              */
             status: "ALARM" | "OK";
             /** @enum {string} */
-            state: "waiting" | "grouped" | "sent" | "refused" | "exhausted" | "skipped";
+            state: "waiting" | "grouped" | "sent" | "unknown" | "refused" | "exhausted" | "skipped";
             attempts: number;
+            /** @description True when it has not arrived for certain and an attempt of it was written and not answered: the receiver may have it. */
+            mayHaveArrived?: boolean;
             /**
              * Format: date-time
-             * @description When it is tried again.
+             * @description When it is tried again, or what holds it is over.
              */
             nextAt?: string;
             /** @description HTTP status of the last attempt, if there was an answer. */
@@ -2379,7 +2780,7 @@ export interface components {
             lastError?: string;
             /** Format: date-time */
             createdAt: string;
-            /** @description Why it waits, when that is not for its next attempt. */
+            /** @description Why it waits, when that is not for its next attempt: muted, grouped, inhibited, behind an earlier event, a pause, a rate, a quota, a removed target; with until when or until what. */
             heldBecause?: string;
             /**
              * Format: date-time
@@ -2395,14 +2796,14 @@ export interface components {
              * @description When it was sent or given up.
              */
             settledAt?: string;
-            /** @description Its attempts; a success at the first is not listed. */
+            /** @description Its attempts; a success at the first is not listed where nothing was answered. */
             log: {
                 number: number;
                 /** Format: date-time */
                 startedAt: string;
                 durationMs: number;
                 /** @enum {string} */
-                outcome: "sent" | "retry" | "refused";
+                outcome: "sent" | "retry" | "unknown" | "refused";
                 status?: number;
                 reason?: string;
                 /** @description The first 2 KB of the answer, secrets masked. */
@@ -2432,12 +2833,206 @@ export interface components {
              */
             lastAt?: string;
             error?: string;
+            /** @description What its counters lack, or may lack, and why; for a day. */
+            uncounted?: {
+                reason: string;
+                /**
+                 * Format: date-time
+                 * @description When a reading last showed it.
+                 */
+                at: string;
+            };
             instances: number;
             components: number;
         };
         EventsTaken: {
             /** @description How many were taken. What follows from them is on disk. */
             accepted: number;
+        };
+        ExplainedEvent: {
+            /** @description One event as `POST /ingest/events` takes it. */
+            event: {
+                [key: string]: unknown;
+            };
+        };
+        Explanation: {
+            /** Format: date-time */
+            at: string;
+            about: {
+                /** @enum {string} */
+                kind: "notification" | "component" | "incident" | "event";
+                id: string;
+            };
+            /** @description What to know first, with the remedy. */
+            note?: string;
+            incident?: {
+                id: string;
+                /** @enum {string} */
+                state: "open" | "closed";
+                /** Format: date-time */
+                openedAt: string;
+                /** Format: date-time */
+                closedAt?: string;
+                text: string;
+                /** @enum {string} */
+                notified: "somebody" | "unknown" | "waiting" | "nobody";
+                acknowledgedBy?: string;
+                recipients: {
+                    target: string;
+                    /** @enum {string} */
+                    outcome: "notified" | "unknown" | "waiting" | "failed" | "skipped";
+                    reason?: string;
+                }[];
+            };
+            /** @description How many notifications it is about. */
+            total: number;
+            /** @description 100 at most. */
+            notifications: {
+                notification: string;
+                condition: string;
+                severity: string;
+                disabled: boolean;
+                /** @description What keeps it from alerting, with the remedy. */
+                note?: string;
+                /** @description How many subjects it matches now. */
+                total: number;
+                /** @description 100 at most; those with an incident first. */
+                subjects: {
+                    /** @description As in incidents. */
+                    subject: string;
+                    name: string;
+                    /** @description Of an input or output that was seen. */
+                    component?: {
+                        /** @enum {string} */
+                        kind: "input" | "output";
+                        id: string;
+                        group: string;
+                        pipeline: string;
+                    };
+                    /**
+                     * @description `open`: an incident is open. `kept`: it is open although the condition is not met any more. `pending`: the condition is met, and no incident is open yet.
+                     * @enum {string}
+                     */
+                    state: "open" | "kept" | "pending" | "ok" | "unknown";
+                    /** @description Why it is unknown. */
+                    reason?: string;
+                    /** @description The numbers behind the last verdict. */
+                    facts: {
+                        name: string;
+                        /** @description Null while it is not known. */
+                        value: number | null;
+                        /** @enum {string} */
+                        unit: "milliseconds" | "bytes" | "events" | "per cent" | "days" | "number";
+                        /** @description What makes an alarm of it; left out where it only explains another one. */
+                        alarm?: {
+                            /** @enum {string} */
+                            when: "more than" | "less than" | "at least" | "at most";
+                            limit: number;
+                        };
+                        /** @description Milliseconds that it is measured over. */
+                        windowMs?: number;
+                        /** @description How many of them have been observed. */
+                        observedMs?: number;
+                        /** @description Why it is not known. */
+                        unknown?: string;
+                    }[];
+                    /**
+                     * Format: date-time
+                     * @description When an incident opens at the earliest; left out while one is open.
+                     */
+                    firesAt?: string;
+                    /** @description What has to be so until then. */
+                    provided: string;
+                    incident?: {
+                        id: string;
+                        /** Format: date-time */
+                        openedAt: string;
+                        text: string;
+                        severity: string;
+                    };
+                }[];
+                /**
+                 * Format: date-time
+                 * @description The earliest of those of its subjects.
+                 */
+                firesAt?: string;
+                /** @description How often it reminds while an incident is open. */
+                repeatMs?: number;
+                escalateAfterMs?: number;
+                /** @description The next alarm, as it is now or would be at the limit. */
+                message?: {
+                    /** @description The subject that it is about; left out for a sample. */
+                    about?: string;
+                    event: {
+                        [key: string]: unknown;
+                    };
+                    /** @description 100 at most. */
+                    recipients: {
+                        target: string;
+                        type?: string;
+                        /** @enum {string} */
+                        role: "target" | "fallback" | "escalation";
+                        /** @description The target that it gets it for when that one does not take it. */
+                        insteadOf?: string;
+                        /** @description The way there; empty where the notification names it. */
+                        routes: {
+                            router: string;
+                            /** @description The setting that leads on, such as `routes[0]`. */
+                            place: string;
+                            filter?: string;
+                        }[];
+                        /**
+                         * @description It keeps a record, as the bulletin and the log do: nobody is alerted by it.
+                         * @constant
+                         */
+                        isRecord?: true;
+                        /**
+                         * Format: date-time
+                         * @description When it is sent at the earliest, if nobody can say left out.
+                         */
+                        at?: string;
+                        /** @description What it would wait for. */
+                        holds: {
+                            /** @enum {string} */
+                            kind: "silenced" | "inhibited" | "muted" | "grouped" | "queued";
+                            because: string;
+                            /** Format: date-time */
+                            until?: string;
+                        }[];
+                        /** @description Why it may not arrive. */
+                        problem?: string;
+                        /** @description As it would be sent, secrets masked; left out for those who may not read targets. */
+                        message?: {
+                            /**
+                             * @description `text` is a line of a file, a text of the bulletin, or the input of Publish.
+                             * @enum {string}
+                             */
+                            kind: "request" | "mail" | "text" | "nothing";
+                            method?: string;
+                            /** @description Only the host for those who may not change targets. */
+                            url?: string;
+                            headers?: {
+                                [key: string]: string;
+                            };
+                            body?: string;
+                            from?: string;
+                            to?: string[];
+                            subject?: string;
+                            title?: string;
+                            text?: string;
+                            html?: string;
+                            /** @description Why nothing would be sent. */
+                            reason?: string;
+                        };
+                        /** @description An expression of the target that failed. */
+                        warning?: string;
+                    }[];
+                    /** @description Routers none of whose routes takes it. */
+                    deadEnds: string[];
+                    /** @description Expressions that failed. */
+                    warnings: string[];
+                };
+            }[];
         };
         ExportMetricsAnswer: {
             /** @description Left out when everything was taken. */
@@ -2508,7 +3103,10 @@ export interface components {
             closedAt?: string;
             /** @description Why it was closed without its condition having ended. */
             closeReason?: string;
+            /** @description Of the last event: `info` once it is closed. */
             severity: string;
+            /** @description Of its alarms. */
+            alarmSeverity: string;
             /** @description Text of the last event. */
             text: string;
             /**
@@ -2523,8 +3121,52 @@ export interface components {
             flapping?: true;
             /** @description How often it changed since it began to flap. */
             changes?: number;
-            /** @description The incident on its pipeline that inhibited this one: its targets got nothing of this one while it was open. */
+            /** @description The incident that inhibits this one, or did: by an inhibition of the configuration, or as it is on its pipeline. Its targets get nothing of this one while that is open. */
             heldBy?: string;
+            /** @description Who looks after it, and since when: nobody is reminded of it, and it does not escalate. */
+            acknowledged?: {
+                by: string;
+                /** Format: date-time */
+                at: string;
+                note?: string;
+            };
+            /**
+             * Format: date-time
+             * @description When it went to the targets of escalateTo, as nobody had acknowledged it.
+             */
+            escalatedAt?: string;
+            /**
+             * @description Whether an alarm has reached a target that alerts people. `unknown`: one may have. `waiting`: not yet, and one is still to be sent.
+             * @enum {string}
+             */
+            notified: "somebody" | "unknown" | "waiting" | "nobody";
+            /** @description While nobody was notified: what holds the alarm, such as a mute window, and until when. */
+            heldBecause?: string;
+            /** @description The targets of its alarms. An incident of a flood has those of its summary. */
+            recipients: {
+                target: string;
+                /**
+                 * @description What became of its alarms: `unknown` may have arrived, `failed` was refused or given up, `skipped` was not to be sent.
+                 * @enum {string}
+                 */
+                outcome: "notified" | "unknown" | "waiting" | "failed" | "skipped";
+                /**
+                 * Format: date-time
+                 * @description When it was first notified.
+                 */
+                at?: string;
+                /** @description The target whose fallback it is. */
+                insteadOf?: string;
+                /**
+                 * @description It keeps a record, as the bulletin and the log do: nobody is alerted by it.
+                 * @constant
+                 */
+                isRecord?: true;
+                /** @description What holds the latest alarm, as in the delivery. */
+                heldBecause?: string;
+                /** @description Why it was not notified, or not yet. */
+                reason?: string;
+            }[];
         };
         IncidentEvent: {
             id: string;
@@ -2576,6 +3218,104 @@ export interface components {
              * @example 1h30m
              */
             grace?: string;
+        };
+        Inhibition: {
+            /** @description Unique identifier of the inhibition. */
+            id: string;
+            /** @description All of them must fit the alarm that opened an incident: while that is open, it inhibits others. */
+            when: {
+                /** @description A field of the event; `pipeline` and `group` are known of every event of a component. */
+                name: string;
+                /**
+                 * @description `=` and `!=` compare; `=~` and `!~` match a regular expression (RE2) with the whole value.
+                 * @default =
+                 * @enum {string}
+                 */
+                op: "=" | "!=" | "=~" | "!~";
+                /** @description A field that the event lacks has the value "". */
+                value: string;
+            }[];
+            /** @description All of them must fit an alarm that is held back meanwhile. */
+            hold: {
+                /** @description A field of the event; `pipeline` and `group` are known of every event of a component. */
+                name: string;
+                /**
+                 * @description `=` and `!=` compare; `=~` and `!~` match a regular expression (RE2) with the whole value.
+                 * @default =
+                 * @enum {string}
+                 */
+                op: "=" | "!=" | "=~" | "!~";
+                /** @description A field that the event lacks has the value "". */
+                value: string;
+            }[];
+            /**
+             * @description Fields in which the two must agree; one that both lack is the same in both.
+             * @default []
+             */
+            equal: string[];
+        };
+        InhibitionChange: {
+            id?: string | null;
+            when?: {
+                /** @description A field of the event; `pipeline` and `group` are known of every event of a component. */
+                name: string;
+                /**
+                 * @description `=` and `!=` compare; `=~` and `!~` match a regular expression (RE2) with the whole value.
+                 * @default =
+                 * @enum {string}
+                 */
+                op?: "=" | "!=" | "=~" | "!~";
+                /** @description A field that the event lacks has the value "". */
+                value: string;
+            }[] | null;
+            hold?: {
+                /** @description A field of the event; `pipeline` and `group` are known of every event of a component. */
+                name: string;
+                /**
+                 * @description `=` and `!=` compare; `=~` and `!~` match a regular expression (RE2) with the whole value.
+                 * @default =
+                 * @enum {string}
+                 */
+                op?: "=" | "!=" | "=~" | "!~";
+                /** @description A field that the event lacks has the value "". */
+                value: string;
+            }[] | null;
+            equal?: string[] | null;
+        };
+        InhibitionSettings: {
+            /** @description Unique identifier of the inhibition. */
+            id: string;
+            /** @description All of them must fit the alarm that opened an incident: while that is open, it inhibits others. */
+            when: {
+                /** @description A field of the event; `pipeline` and `group` are known of every event of a component. */
+                name: string;
+                /**
+                 * @description `=` and `!=` compare; `=~` and `!~` match a regular expression (RE2) with the whole value.
+                 * @default =
+                 * @enum {string}
+                 */
+                op?: "=" | "!=" | "=~" | "!~";
+                /** @description A field that the event lacks has the value "". */
+                value: string;
+            }[];
+            /** @description All of them must fit an alarm that is held back meanwhile. */
+            hold: {
+                /** @description A field of the event; `pipeline` and `group` are known of every event of a component. */
+                name: string;
+                /**
+                 * @description `=` and `!=` compare; `=~` and `!~` match a regular expression (RE2) with the whole value.
+                 * @default =
+                 * @enum {string}
+                 */
+                op?: "=" | "!=" | "=~" | "!~";
+                /** @description A field that the event lacks has the value "". */
+                value: string;
+            }[];
+            /**
+             * @description Fields in which the two must agree; one that both lack is the same in both.
+             * @default []
+             */
+            equal?: string[];
         };
         Input: {
             /** @description Unique identifier within its file. */
@@ -2722,6 +3462,30 @@ export interface components {
             /** @description What the sender shows as Authorization: Bearer. It is shown this once. */
             secret: string;
         };
+        KeptSettings: {
+            id: string;
+            /** @description The target whose settings they were. */
+            target: string;
+            /** @description Its type by them. */
+            type: string;
+            /**
+             * @description Whether the target has other settings now, or is not configured any more.
+             * @enum {string}
+             */
+            reason: "changed" | "removed";
+            /**
+             * Format: date-time
+             * @description When that happened.
+             */
+            replacedAt: string;
+            /**
+             * Format: date-time
+             * @description When they are dropped at the latest.
+             */
+            expiresAt: string;
+            /** @description How many open incidents may be open by them. */
+            incidents: number;
+        };
         Key: {
             /** @description Its kid, which the header of each token that it signed names. */
             id: string;
@@ -2797,20 +3561,20 @@ export interface components {
              * @enum {string}
              */
             kind?: "input" | "output";
-            /** @description Which of their metrics. */
-            metrics: ("health" | "in_events" | "in_bytes" | "out_events" | "out_bytes" | "errors" | "dropped" | "blocked" | "queue_size" | "queue_capacity" | "up")[];
+            /** @description Which of their metrics. `open_seconds`, for how many seconds an incident was open, `last_data`, epoch ms of the last minute with data, and `minutes`, in how many a reading showed the component, are known of hours only. */
+            metrics: ("health" | "in_events" | "in_bytes" | "out_events" | "out_bytes" | "errors" | "dropped" | "blocked" | "queue_size" | "queue_capacity" | "up" | "open_seconds" | "last_data" | "minutes")[];
             /**
              * Format: date-time
-             * @description Counts from the beginning of its minute.
+             * @description Counts from the beginning of its minute, or of its hour where the answer is made of hours.
              */
             from: string;
             /**
              * Format: date-time
-             * @description Left out, until now.
+             * @description Left out, until now. An hour that begins before it counts whole.
              */
             to?: string;
             /**
-             * @description Whole minutes, which become one value.
+             * @description Whole minutes, which become one value; whole hours where the answer is made of hours.
              * @default 1m
              * @example 30s
              * @example 1h30m
@@ -2844,6 +3608,40 @@ export interface components {
             metadata?: {
                 [key: string]: unknown;
             }[];
+        };
+        NewSilence: {
+            /** @description Left out, one is made. */
+            id?: string;
+            /** @description All of them must fit an event. */
+            matchers: {
+                /** @description A field of the event; `pipeline` and `group` are known of every event of a component. */
+                name: string;
+                /**
+                 * @description `=` and `!=` compare; `=~` and `!~` match a regular expression (RE2) with the whole value.
+                 * @default =
+                 * @enum {string}
+                 */
+                op?: "=" | "!=" | "=~" | "!~";
+                /** @description A field that the event lacks has the value "". */
+                value: string;
+            }[];
+            /**
+             * Format: date-time
+             * @description By default now.
+             */
+            startsAt?: string;
+            /**
+             * Format: date-time
+             * @description Needed, but for `until`.
+             */
+            endsAt?: string;
+            /**
+             * @description It ends with the last incident that it held back; 7 days after its start at the latest.
+             * @constant
+             */
+            until?: "resolved";
+            /** @description Why, for those who wonder about the quiet. */
+            comment: string;
         };
         NewUser: {
             /** @description Left out, one is made. */
@@ -2888,7 +3686,7 @@ export interface components {
              * @description When the notification triggers.
              * @enum {string}
              */
-            condition: "no-data" | "high-volume" | "low-volume" | "unhealthy-source" | "source-errors" | "persistent-queue-usage-source" | "no-data-dest" | "high-volume-dest" | "low-volume-dest" | "unhealthy-dest" | "backpressure-dest" | "persistent-queue-usage" | "dropped-events" | "pipeline-unreachable" | "certificate-expiration" | "credential-expiration" | "expression" | "heartbeat" | "license-expiration" | "search" | "monitor-alerts";
+            condition: "no-data" | "high-volume" | "low-volume" | "unhealthy-source" | "source-errors" | "persistent-queue-usage-source" | "no-data-dest" | "high-volume-dest" | "low-volume-dest" | "unhealthy-dest" | "backpressure-dest" | "persistent-queue-usage" | "dropped-events" | "pipeline-unreachable" | "certificate-expiration" | "credential-expiration" | "expression" | "baseline" | "heartbeat" | "license-expiration" | "search" | "monitor-alerts";
             /**
              * @description Ids of the targets that receive it.
              * @default []
@@ -2975,6 +3773,14 @@ export interface components {
              * @example 1h30m
              */
             repeatInterval?: string;
+            /**
+             * @description How long after its alarm an open incident that nobody has acknowledged goes to escalateTo as well.
+             * @example 30s
+             * @example 1h30m
+             */
+            escalateAfter?: string;
+            /** @description Ids of the targets that it goes to then; they get its end, too. */
+            escalateTo?: string[];
             /** @description Fields of the event; events that agree in all of them are sent as one message. */
             groupBy?: string[];
             /**
@@ -3008,15 +3814,25 @@ export interface components {
                  */
                 timezone: string;
             }[];
-            /** @description In lists: why it never alerts, where its pattern matches nothing that was seen. */
+            /** @description In lists. */
             headgate?: {
-                warning: string;
+                /** @description Why it never alerts, where its pattern matches nothing that was seen. */
+                warning?: string;
+                /** @description What evaluating it takes; in workspaces that have a quota of it. */
+                evaluation?: {
+                    /** @description Milliseconds that one evaluation takes, by the clock. */
+                    milliseconds: number;
+                    /** @description True for the one of the workspace that takes most. */
+                    isHeaviest: boolean;
+                    /** @description For how long not every notification of the workspace has been evaluated; left out while all are, within `hosted.quotas.evaluationMsPerSecond`. */
+                    lateMs?: number;
+                };
             };
         };
         NotificationChange: {
             id?: string | null;
             disabled?: boolean | null;
-            condition?: ("no-data" | "high-volume" | "low-volume" | "unhealthy-source" | "source-errors" | "persistent-queue-usage-source" | "no-data-dest" | "high-volume-dest" | "low-volume-dest" | "unhealthy-dest" | "backpressure-dest" | "persistent-queue-usage" | "dropped-events" | "pipeline-unreachable" | "certificate-expiration" | "credential-expiration" | "expression" | "heartbeat" | "license-expiration" | "search" | "monitor-alerts") | null;
+            condition?: ("no-data" | "high-volume" | "low-volume" | "unhealthy-source" | "source-errors" | "persistent-queue-usage-source" | "no-data-dest" | "high-volume-dest" | "low-volume-dest" | "unhealthy-dest" | "backpressure-dest" | "persistent-queue-usage" | "dropped-events" | "pipeline-unreachable" | "certificate-expiration" | "credential-expiration" | "expression" | "baseline" | "heartbeat" | "license-expiration" | "search" | "monitor-alerts") | null;
             targets?: string[] | null;
             targetConfigs?: {
                 /** @description Id of the target. */
@@ -3056,6 +3872,8 @@ export interface components {
             flapThreshold?: number | null;
             flapWindow?: string | null;
             repeatInterval?: string | null;
+            escalateAfter?: string | null;
+            escalateTo?: string[] | null;
             groupBy?: string[] | null;
             groupWait?: string | null;
             groupInterval?: string | null;
@@ -3087,7 +3905,7 @@ export interface components {
              * @description When the notification triggers.
              * @enum {string}
              */
-            condition: "no-data" | "high-volume" | "low-volume" | "unhealthy-source" | "source-errors" | "persistent-queue-usage-source" | "no-data-dest" | "high-volume-dest" | "low-volume-dest" | "unhealthy-dest" | "backpressure-dest" | "persistent-queue-usage" | "dropped-events" | "pipeline-unreachable" | "certificate-expiration" | "credential-expiration" | "expression" | "heartbeat" | "license-expiration" | "search" | "monitor-alerts";
+            condition: "no-data" | "high-volume" | "low-volume" | "unhealthy-source" | "source-errors" | "persistent-queue-usage-source" | "no-data-dest" | "high-volume-dest" | "low-volume-dest" | "unhealthy-dest" | "backpressure-dest" | "persistent-queue-usage" | "dropped-events" | "pipeline-unreachable" | "certificate-expiration" | "credential-expiration" | "expression" | "baseline" | "heartbeat" | "license-expiration" | "search" | "monitor-alerts";
             /**
              * @description Ids of the targets that receive it.
              * @default []
@@ -3174,6 +3992,14 @@ export interface components {
              * @example 1h30m
              */
             repeatInterval?: string;
+            /**
+             * @description How long after its alarm an open incident that nobody has acknowledged goes to escalateTo as well.
+             * @example 30s
+             * @example 1h30m
+             */
+            escalateAfter?: string;
+            /** @description Ids of the targets that it goes to then; they get its end, too. */
+            escalateTo?: string[];
             /** @description Fields of the event; events that agree in all of them are sent as one message. */
             groupBy?: string[];
             /**
@@ -3233,6 +4059,11 @@ export interface components {
              */
             pacing?: string;
             /**
+             * @description Whether alarms of incidents that are still open go again when the target is well again after it refused them or used up their schedule.
+             * @default true
+             */
+            redeliverOnRecovery: boolean;
+            /**
              * @description Kind of target. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
@@ -3249,10 +4080,10 @@ export interface components {
             logsDir: string;
             status?: {
                 /**
-                 * @description Red while deliveries to it fail, and while it is switched off.
+                 * @description Red while deliveries to it fail, and while it is switched off; Yellow while an expression of it fails.
                  * @enum {string}
                  */
-                health: "Green" | "Red";
+                health: "Green" | "Yellow" | "Red";
                 /**
                  * Format: date-time
                  * @description Since when it fails.
@@ -3260,6 +4091,8 @@ export interface components {
                 since?: string;
                 /** @description What its last failure was, or why it is switched off. */
                 error?: string;
+                /** @description The expression of it that failed in the last attempt, and what was done without it. */
+                warning?: string;
                 /** @description Why what is due for it waits its turn, while it does. */
                 heldBecause?: string;
             };
@@ -3271,6 +4104,7 @@ export interface components {
             onBackpressure?: ("queue" | "block" | "drop") | null;
             fallback?: string | null;
             pacing?: string | null;
+            redeliverOnRecovery?: boolean | null;
             type?: "notifications_log" | null;
             logNotifications?: boolean | null;
             logsDir?: string | null;
@@ -3299,6 +4133,11 @@ export interface components {
              * @example 2/second
              */
             pacing?: string;
+            /**
+             * @description Whether alarms of incidents that are still open go again when the target is well again after it refused them or used up their schedule.
+             * @default true
+             */
+            redeliverOnRecovery?: boolean;
             /**
              * @description Kind of target. (enum property replaced by openapi-typescript)
              * @enum {string}
@@ -3460,6 +4299,11 @@ export interface components {
              */
             pacing?: string;
             /**
+             * @description Whether alarms of incidents that are still open go again when the target is well again after it refused them or used up their schedule.
+             * @default true
+             */
+            redeliverOnRecovery: boolean;
+            /**
              * @description Kind of target. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
@@ -3536,12 +4380,71 @@ export interface components {
              * @default true
              */
             responseHonorRetryAfterHeader: boolean;
-            status?: {
+            /** @description Time limits of the steps of a request in seconds, or as durations such as `30s`. A request as a whole has 30 seconds; where this is set, as long as its steps together. */
+            timeouts?: {
                 /**
-                 * @description Red while deliveries to it fail, and while it is switched off.
+                 * @description Looking the name up and connecting, TLS included.
+                 * @default 10
+                 */
+                connect: number;
+                /**
+                 * @description Writing the request.
+                 * @default 30
+                 */
+                write: number;
+                /**
+                 * @description Waiting for the first byte of the answer.
+                 * @default 30
+                 */
+                firstByte: number;
+                /**
+                 * @description Reading the answer.
+                 * @default 30
+                 */
+                body: number;
+            };
+            /** @description How TLS is spoken with the receiver. */
+            tls?: {
+                /**
+                 * @description Oldest version of TLS that is spoken.
                  * @enum {string}
                  */
-                health: "Green" | "Red";
+                minVersion?: "TLSv1" | "TLSv1.1" | "TLSv1.2" | "TLSv1.3";
+                /**
+                 * @description Newest version of TLS that is spoken.
+                 * @enum {string}
+                 */
+                maxVersion?: "TLSv1" | "TLSv1.1" | "TLSv1.2" | "TLSv1.3";
+                /** @description Certificates of your own authority as PEM, beside the known ones: `${file:/path}`. */
+                ca?: string;
+                /** @description Certificate that is shown to the server as PEM, those between it and its authority after it. */
+                cert?: string;
+                /**
+                 * Format: password
+                 * @description Private key of `cert` as PEM.
+                 */
+                key?: string;
+                /**
+                 * Format: password
+                 * @description Passphrase of `key`, where that is encrypted.
+                 */
+                passphrase?: string;
+            };
+            /** @description Address of a proxy that requests go through, such as `http://proxy.example:3128`; it is judged as receivers are. Without it the proxy of the environment is used, where there is one. */
+            proxyUrl?: string;
+            /** @description User name for the proxy. */
+            proxyUsername?: string;
+            /**
+             * Format: password
+             * @description Password for the proxy.
+             */
+            proxyPassword?: string;
+            status?: {
+                /**
+                 * @description Red while deliveries to it fail, and while it is switched off; Yellow while an expression of it fails.
+                 * @enum {string}
+                 */
+                health: "Green" | "Yellow" | "Red";
                 /**
                  * Format: date-time
                  * @description Since when it fails.
@@ -3549,6 +4452,8 @@ export interface components {
                 since?: string;
                 /** @description What its last failure was, or why it is switched off. */
                 error?: string;
+                /** @description The expression of it that failed in the last attempt, and what was done without it. */
+                warning?: string;
                 /** @description Why what is due for it waits its turn, while it does. */
                 heldBecause?: string;
             };
@@ -3560,6 +4465,7 @@ export interface components {
             onBackpressure?: ("queue" | "block" | "drop") | null;
             fallback?: string | null;
             pacing?: string | null;
+            redeliverOnRecovery?: boolean | null;
             type?: "pager_duty" | null;
             routingKey?: string | null;
             severity?: ("info" | "warning" | "error" | "critical" | "warn") | null;
@@ -3593,6 +4499,23 @@ export interface components {
                 maxBackoff?: number | null;
             } | null;
             responseHonorRetryAfterHeader?: boolean | null;
+            timeouts?: {
+                connect?: number | null;
+                write?: number | null;
+                firstByte?: number | null;
+                body?: number | null;
+            } | null;
+            tls?: {
+                minVersion?: ("TLSv1" | "TLSv1.1" | "TLSv1.2" | "TLSv1.3") | null;
+                maxVersion?: ("TLSv1" | "TLSv1.1" | "TLSv1.2" | "TLSv1.3") | null;
+                ca?: string | null;
+                cert?: string | null;
+                key?: string | null;
+                passphrase?: string | null;
+            } | null;
+            proxyUrl?: string | null;
+            proxyUsername?: string | null;
+            proxyPassword?: string | null;
         };
         PagerDutyTargetSettings: {
             /** @description Unique identifier of the target. */
@@ -3618,6 +4541,11 @@ export interface components {
              * @example 2/second
              */
             pacing?: string;
+            /**
+             * @description Whether alarms of incidents that are still open go again when the target is well again after it refused them or used up their schedule.
+             * @default true
+             */
+            redeliverOnRecovery?: boolean;
             /**
              * @description Kind of target. (enum property replaced by openapi-typescript)
              * @enum {string}
@@ -3695,6 +4623,65 @@ export interface components {
              * @default true
              */
             responseHonorRetryAfterHeader?: boolean;
+            /** @description Time limits of the steps of a request in seconds, or as durations such as `30s`. A request as a whole has 30 seconds; where this is set, as long as its steps together. */
+            timeouts?: {
+                /**
+                 * @description Looking the name up and connecting, TLS included.
+                 * @default 10
+                 */
+                connect?: number;
+                /**
+                 * @description Writing the request.
+                 * @default 30
+                 */
+                write?: number;
+                /**
+                 * @description Waiting for the first byte of the answer.
+                 * @default 30
+                 */
+                firstByte?: number;
+                /**
+                 * @description Reading the answer.
+                 * @default 30
+                 */
+                body?: number;
+            };
+            /** @description How TLS is spoken with the receiver. */
+            tls?: {
+                /**
+                 * @description Oldest version of TLS that is spoken.
+                 * @enum {string}
+                 */
+                minVersion?: "TLSv1" | "TLSv1.1" | "TLSv1.2" | "TLSv1.3";
+                /**
+                 * @description Newest version of TLS that is spoken.
+                 * @enum {string}
+                 */
+                maxVersion?: "TLSv1" | "TLSv1.1" | "TLSv1.2" | "TLSv1.3";
+                /** @description Certificates of your own authority as PEM, beside the known ones: `${file:/path}`. */
+                ca?: string;
+                /** @description Certificate that is shown to the server as PEM, those between it and its authority after it. */
+                cert?: string;
+                /**
+                 * Format: password
+                 * @description Private key of `cert` as PEM.
+                 */
+                key?: string;
+                /**
+                 * Format: password
+                 * @description Passphrase of `key`, where that is encrypted.
+                 */
+                passphrase?: string;
+            };
+            /** @description Address of a proxy that requests go through, such as `http://proxy.example:3128`; it is judged as receivers are. Without it the proxy of the environment is used, where there is one. */
+            proxyUrl?: string;
+            /** @description User name for the proxy. */
+            proxyUsername?: string;
+            /**
+             * Format: password
+             * @description Password for the proxy.
+             */
+            proxyPassword?: string;
         };
         PointsTaken: {
             /** @description How many were taken. They are in memory, not on disk. */
@@ -3794,17 +4781,81 @@ export interface components {
              */
             until?: string;
             /**
-             * @description Which of those that were given up.
+             * @description Which of those that were given up; `unknown` ones may arrive twice.
              * @default [
              *       "refused",
              *       "exhausted"
              *     ]
              */
-            states?: ("refused" | "exhausted")[];
+            states?: ("refused" | "exhausted" | "unknown")[];
             /** @description Only those to this target. */
             target?: string;
             /** @description Only those of this notification. */
             notification?: string;
+        };
+        Report: {
+            /** Format: date-time */
+            since: string;
+            /** Format: date-time */
+            until: string;
+            /** @description That opened in this time. */
+            incidents: number;
+            /** @description The notifications with the most incidents, 20 at most. */
+            noisiest: {
+                notification: string;
+                incidents: number;
+                deliveries: number;
+            }[];
+            /** @description From the opening of an incident until the first target had its alarm, mute windows, groups and silences included; targets that keep a record do not count. */
+            timeToNotify: {
+                /** @description Of the newest 50,000, those that somebody was notified of. */
+                incidents: number;
+                p50Ms: number | null;
+                p99Ms: number | null;
+            };
+            /** @description Incidents that opened in this time and that nobody has acknowledged. */
+            unacknowledged: {
+                total: number;
+                /** @description 20 at most: those that are open, then the newest. */
+                incidents: {
+                    id: string;
+                    notification: string;
+                    subject: string;
+                    /** @enum {string} */
+                    state: "open" | "closed";
+                    /** @description Of its alarms. */
+                    severity: string;
+                    /** Format: date-time */
+                    openedAt: string;
+                    closedAt: string | null;
+                    text: string;
+                }[];
+            };
+            /** @description Targets with deliveries that were refused, given up, or may not have arrived; 20 at most. */
+            failedTargets: {
+                target: string;
+                deliveries: number;
+                refused: number;
+                exhausted: number;
+                /** @description They may have arrived. */
+                unknown: number;
+                /** @description Attempts beside the first of each delivery. */
+                retries: number;
+            }[];
+            /** @description Inputs and outputs that no enabled notification is about. */
+            unwatched: {
+                total: number;
+                /** @description 100 at most. */
+                components: {
+                    /** @description Its `type:id`. */
+                    component: string;
+                    /** @enum {string} */
+                    kind: "input" | "output";
+                    id: string;
+                    group: string;
+                    pipeline: string;
+                }[];
+            };
         };
         Revert: {
             /** @description False when the files read so already. */
@@ -3858,6 +4909,11 @@ export interface components {
              */
             pacing?: string;
             /**
+             * @description Whether alarms of incidents that are still open go again when the target is well again after it refused them or used up their schedule.
+             * @default true
+             */
+            redeliverOnRecovery: boolean;
+            /**
              * @description Kind of target. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
@@ -3870,6 +4926,22 @@ export interface components {
                 output: string;
                 /** @description What the route is for. */
                 description?: string;
+                /** @description When the route is taken, such as on-call hours; at any time when left out. */
+                activeWindows?: {
+                    /** @description Spans of the day: '22:00-06:00'. */
+                    times?: string[];
+                    /** @description Weekdays: 'sat', or 'mon-fri'. */
+                    weekdays?: string[];
+                    /** @description Days of the month; negative ones count from its end. */
+                    daysOfMonth?: number[];
+                    /** @description Months, 1 to 12. */
+                    months?: number[];
+                    /**
+                     * @description Time zone in which times and days are meant.
+                     * @default UTC
+                     */
+                    timezone: string;
+                }[];
                 /**
                  * @description Whether routes below a taken one are left out.
                  * @default true
@@ -3884,6 +4956,22 @@ export interface components {
                 output: string;
                 /** @description What the route is for. */
                 description?: string;
+                /** @description When the route is taken, such as on-call hours; at any time when left out. */
+                activeWindows?: {
+                    /** @description Spans of the day: '22:00-06:00'. */
+                    times?: string[];
+                    /** @description Weekdays: 'sat', or 'mon-fri'. */
+                    weekdays?: string[];
+                    /** @description Days of the month; negative ones count from its end. */
+                    daysOfMonth?: number[];
+                    /** @description Months, 1 to 12. */
+                    months?: number[];
+                    /**
+                     * @description Time zone in which times and days are meant.
+                     * @default UTC
+                     */
+                    timezone: string;
+                }[];
                 /**
                  * @description Whether routes below a taken one are left out.
                  * @default true
@@ -3892,10 +4980,10 @@ export interface components {
             }[];
             status?: {
                 /**
-                 * @description Red while deliveries to it fail, and while it is switched off.
+                 * @description Red while deliveries to it fail, and while it is switched off; Yellow while an expression of it fails.
                  * @enum {string}
                  */
-                health: "Green" | "Red";
+                health: "Green" | "Yellow" | "Red";
                 /**
                  * Format: date-time
                  * @description Since when it fails.
@@ -3903,6 +4991,8 @@ export interface components {
                 since?: string;
                 /** @description What its last failure was, or why it is switched off. */
                 error?: string;
+                /** @description The expression of it that failed in the last attempt, and what was done without it. */
+                warning?: string;
                 /** @description Why what is due for it waits its turn, while it does. */
                 heldBecause?: string;
             };
@@ -3914,6 +5004,7 @@ export interface components {
             onBackpressure?: ("queue" | "block" | "drop") | null;
             fallback?: string | null;
             pacing?: string | null;
+            redeliverOnRecovery?: boolean | null;
             type?: "router" | null;
             routes?: {
                 /** @description Expression over the event; the route is taken when it is true. */
@@ -3922,6 +5013,22 @@ export interface components {
                 output: string;
                 /** @description What the route is for. */
                 description?: string;
+                /** @description When the route is taken, such as on-call hours; at any time when left out. */
+                activeWindows?: {
+                    /** @description Spans of the day: '22:00-06:00'. */
+                    times?: string[];
+                    /** @description Weekdays: 'sat', or 'mon-fri'. */
+                    weekdays?: string[];
+                    /** @description Days of the month; negative ones count from its end. */
+                    daysOfMonth?: number[];
+                    /** @description Months, 1 to 12. */
+                    months?: number[];
+                    /**
+                     * @description Time zone in which times and days are meant.
+                     * @default UTC
+                     */
+                    timezone?: string;
+                }[];
                 /**
                  * @description Whether routes below a taken one are left out.
                  * @default true
@@ -3954,6 +5061,11 @@ export interface components {
              */
             pacing?: string;
             /**
+             * @description Whether alarms of incidents that are still open go again when the target is well again after it refused them or used up their schedule.
+             * @default true
+             */
+            redeliverOnRecovery?: boolean;
+            /**
              * @description Kind of target. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
@@ -3966,6 +5078,22 @@ export interface components {
                 output: string;
                 /** @description What the route is for. */
                 description?: string;
+                /** @description When the route is taken, such as on-call hours; at any time when left out. */
+                activeWindows?: {
+                    /** @description Spans of the day: '22:00-06:00'. */
+                    times?: string[];
+                    /** @description Weekdays: 'sat', or 'mon-fri'. */
+                    weekdays?: string[];
+                    /** @description Days of the month; negative ones count from its end. */
+                    daysOfMonth?: number[];
+                    /** @description Months, 1 to 12. */
+                    months?: number[];
+                    /**
+                     * @description Time zone in which times and days are meant.
+                     * @default UTC
+                     */
+                    timezone?: string;
+                }[];
                 /**
                  * @description Whether routes below a taken one are left out.
                  * @default true
@@ -4023,7 +5151,7 @@ export interface components {
             group: string;
             pipeline: string;
             /** @enum {string} */
-            metric: "health" | "in_events" | "in_bytes" | "out_events" | "out_bytes" | "errors" | "dropped" | "blocked" | "queue_size" | "queue_capacity" | "up";
+            metric: "health" | "in_events" | "in_bytes" | "out_events" | "out_bytes" | "errors" | "dropped" | "blocked" | "queue_size" | "queue_capacity" | "up" | "open_seconds" | "last_data" | "minutes";
             /** @description Epoch ms of the beginning of each step, and its value; null where nothing is known of it. */
             points: [
                 number,
@@ -4813,6 +5941,13 @@ export interface components {
                  * @example 1h30m
                  */
                 minutes: string;
+                /**
+                 * @description How long is kept what inputs and outputs did hour by hour: a year and a month, so that one season can be compared with the last.
+                 * @default 400d
+                 * @example 30s
+                 * @example 1h30m
+                 */
+                hours: string;
             };
             /**
              * @description What inputs and outputs did, minute by minute, for charts.
@@ -4820,7 +5955,7 @@ export interface components {
              */
             history: {
                 /**
-                 * @description With more inputs and outputs than this, nothing is recorded minute by minute; 0 for never. One takes about 200 KB in 8 days.
+                 * @description With more inputs and outputs than this, nothing is recorded minute by minute; 0 for never. One takes about 200 KB in 8 days, and its hours at most 150 KB in 400 days.
                  * @default 10000
                  */
                 components: number;
@@ -4859,6 +5994,11 @@ export interface components {
                      */
                     notifications: number;
                     /**
+                     * @description Inhibitions.
+                     * @default 100
+                     */
+                    inhibitions: number;
+                    /**
                      * @description Folders that its targets of type `notifications_log` write in, each with up to 25 MB. Where a new one would be one too many, the one that was written longest ago is removed.
                      * @default 20
                      */
@@ -4884,7 +6024,7 @@ export interface components {
                      */
                     deliveriesPerMinute: number;
                     /**
-                     * @description Milliseconds of processor time a second that evaluating its notifications may take. What is over is evaluated later, and the log names the notification that takes most.
+                     * @description Milliseconds a second that evaluating its notifications may keep the process busy, by the clock. What is over is evaluated later, rounds that take little go before those that took much, and the log names the notification that takes most.
                      * @default 50
                      */
                     evaluationMsPerSecond: number;
@@ -5560,6 +6700,7 @@ export interface components {
                 messages?: string | null;
                 audit?: string | null;
                 minutes?: string | null;
+                hours?: string | null;
             } | null;
             history?: {
                 components?: number | null;
@@ -5573,6 +6714,7 @@ export interface components {
                     pipelines?: number | null;
                     targets?: number | null;
                     notifications?: number | null;
+                    inhibitions?: number | null;
                     logFolders?: number | null;
                     configurationCharacters?: number | null;
                     components?: number | null;
@@ -5630,6 +6772,111 @@ export interface components {
                 [key: string]: unknown;
             } | null;
         };
+        Silence: {
+            id: string;
+            matchers: {
+                /** @description A field of the event; `pipeline` and `group` are known of every event of a component. */
+                name: string;
+                /**
+                 * @description `=` and `!=` compare; `=~` and `!~` match a regular expression (RE2) with the whole value.
+                 * @default =
+                 * @enum {string}
+                 */
+                op: "=" | "!=" | "=~" | "!~";
+                /** @description A field that the event lacks has the value "". */
+                value: string;
+            }[];
+            /** Format: date-time */
+            startsAt: string;
+            /**
+             * Format: date-time
+             * @description When it is, or was, over at the latest.
+             */
+            endsAt: string;
+            /**
+             * @description It ends with the last incident that it held back, if that is earlier.
+             * @constant
+             */
+            until?: "resolved";
+            comment: string;
+            createdBy: string;
+            /** Format: date-time */
+            createdAt: string;
+            /** @enum {string} */
+            state: "pending" | "active" | "expired";
+        };
+        SilenceChange: {
+            /**
+             * Format: date-time
+             * @description When it is over from now on.
+             */
+            endsAt?: string;
+            /** @description Why, for those who wonder about the quiet. */
+            comment?: string;
+            id?: string;
+            matchers?: {
+                /** @description A field of the event; `pipeline` and `group` are known of every event of a component. */
+                name: string;
+                /**
+                 * @description `=` and `!=` compare; `=~` and `!~` match a regular expression (RE2) with the whole value.
+                 * @default =
+                 * @enum {string}
+                 */
+                op?: "=" | "!=" | "=~" | "!~";
+                /** @description A field that the event lacks has the value "". */
+                value: string;
+            }[];
+            /** Format: date-time */
+            startsAt?: string;
+            /** @constant */
+            until?: "resolved";
+            state?: unknown;
+            createdBy?: unknown;
+            createdAt?: unknown;
+            incidents?: unknown;
+            incidentCount?: unknown;
+        };
+        SilenceDetails: {
+            id: string;
+            matchers: {
+                /** @description A field of the event; `pipeline` and `group` are known of every event of a component. */
+                name: string;
+                /**
+                 * @description `=` and `!=` compare; `=~` and `!~` match a regular expression (RE2) with the whole value.
+                 * @default =
+                 * @enum {string}
+                 */
+                op: "=" | "!=" | "=~" | "!~";
+                /** @description A field that the event lacks has the value "". */
+                value: string;
+            }[];
+            /** Format: date-time */
+            startsAt: string;
+            /**
+             * Format: date-time
+             * @description When it is, or was, over at the latest.
+             */
+            endsAt: string;
+            /**
+             * @description It ends with the last incident that it held back, if that is earlier.
+             * @constant
+             */
+            until?: "resolved";
+            comment: string;
+            createdBy: string;
+            /** Format: date-time */
+            createdAt: string;
+            /** @enum {string} */
+            state: "pending" | "active" | "expired";
+            /** @description The newest 100 incidents of which it held back alarms. */
+            incidents: {
+                id: string;
+                notification: string;
+                subject: string;
+            }[];
+            /** @description How many they are altogether. */
+            incidentCount: number;
+        };
         SlackTarget: {
             /** @description Unique identifier of the target. */
             id: string;
@@ -5655,6 +6902,11 @@ export interface components {
              * @example 2/second
              */
             pacing: string;
+            /**
+             * @description Whether alarms of incidents that are still open go again when the target is well again after it refused them or used up their schedule.
+             * @default true
+             */
+            redeliverOnRecovery: boolean;
             /**
              * @description Kind of target. (enum property replaced by openapi-typescript)
              * @enum {string}
@@ -5716,6 +6968,65 @@ export interface components {
              * @default true
              */
             responseHonorRetryAfterHeader: boolean;
+            /** @description Time limits of the steps of a request in seconds, or as durations such as `30s`. A request as a whole has 30 seconds; where this is set, as long as its steps together. */
+            timeouts?: {
+                /**
+                 * @description Looking the name up and connecting, TLS included.
+                 * @default 10
+                 */
+                connect: number;
+                /**
+                 * @description Writing the request.
+                 * @default 30
+                 */
+                write: number;
+                /**
+                 * @description Waiting for the first byte of the answer.
+                 * @default 30
+                 */
+                firstByte: number;
+                /**
+                 * @description Reading the answer.
+                 * @default 30
+                 */
+                body: number;
+            };
+            /** @description How TLS is spoken with the receiver. */
+            tls?: {
+                /**
+                 * @description Oldest version of TLS that is spoken.
+                 * @enum {string}
+                 */
+                minVersion?: "TLSv1" | "TLSv1.1" | "TLSv1.2" | "TLSv1.3";
+                /**
+                 * @description Newest version of TLS that is spoken.
+                 * @enum {string}
+                 */
+                maxVersion?: "TLSv1" | "TLSv1.1" | "TLSv1.2" | "TLSv1.3";
+                /** @description Certificates of your own authority as PEM, beside the known ones: `${file:/path}`. */
+                ca?: string;
+                /** @description Certificate that is shown to the server as PEM, those between it and its authority after it. */
+                cert?: string;
+                /**
+                 * Format: password
+                 * @description Private key of `cert` as PEM.
+                 */
+                key?: string;
+                /**
+                 * Format: password
+                 * @description Passphrase of `key`, where that is encrypted.
+                 */
+                passphrase?: string;
+            };
+            /** @description Address of a proxy that requests go through, such as `http://proxy.example:3128`; it is judged as receivers are. Without it the proxy of the environment is used, where there is one. */
+            proxyUrl?: string;
+            /** @description User name for the proxy. */
+            proxyUsername?: string;
+            /**
+             * Format: password
+             * @description Password for the proxy.
+             */
+            proxyPassword?: string;
             /**
              * Format: password
              * @description The same as slackUrl, for Cribl-compatible clients.
@@ -5723,10 +7034,10 @@ export interface components {
             url?: string;
             status?: {
                 /**
-                 * @description Red while deliveries to it fail, and while it is switched off.
+                 * @description Red while deliveries to it fail, and while it is switched off; Yellow while an expression of it fails.
                  * @enum {string}
                  */
-                health: "Green" | "Red";
+                health: "Green" | "Yellow" | "Red";
                 /**
                  * Format: date-time
                  * @description Since when it fails.
@@ -5734,6 +7045,8 @@ export interface components {
                 since?: string;
                 /** @description What its last failure was, or why it is switched off. */
                 error?: string;
+                /** @description The expression of it that failed in the last attempt, and what was done without it. */
+                warning?: string;
                 /** @description Why what is due for it waits its turn, while it does. */
                 heldBecause?: string;
             };
@@ -5745,6 +7058,7 @@ export interface components {
             onBackpressure?: ("queue" | "block" | "drop") | null;
             fallback?: string | null;
             pacing?: string | null;
+            redeliverOnRecovery?: boolean | null;
             type?: "slack" | null;
             slackUrl?: string | null;
             responseRetrySettings?: {
@@ -5773,6 +7087,23 @@ export interface components {
                 maxBackoff?: number | null;
             } | null;
             responseHonorRetryAfterHeader?: boolean | null;
+            timeouts?: {
+                connect?: number | null;
+                write?: number | null;
+                firstByte?: number | null;
+                body?: number | null;
+            } | null;
+            tls?: {
+                minVersion?: ("TLSv1" | "TLSv1.1" | "TLSv1.2" | "TLSv1.3") | null;
+                maxVersion?: ("TLSv1" | "TLSv1.1" | "TLSv1.2" | "TLSv1.3") | null;
+                ca?: string | null;
+                cert?: string | null;
+                key?: string | null;
+                passphrase?: string | null;
+            } | null;
+            proxyUrl?: string | null;
+            proxyUsername?: string | null;
+            proxyPassword?: string | null;
         };
         SlackTargetSettings: {
             /** @description Unique identifier of the target. */
@@ -5799,6 +7130,11 @@ export interface components {
              * @example 2/second
              */
             pacing?: string;
+            /**
+             * @description Whether alarms of incidents that are still open go again when the target is well again after it refused them or used up their schedule.
+             * @default true
+             */
+            redeliverOnRecovery?: boolean;
             /**
              * @description Kind of target. (enum property replaced by openapi-typescript)
              * @enum {string}
@@ -5860,6 +7196,65 @@ export interface components {
              * @default true
              */
             responseHonorRetryAfterHeader?: boolean;
+            /** @description Time limits of the steps of a request in seconds, or as durations such as `30s`. A request as a whole has 30 seconds; where this is set, as long as its steps together. */
+            timeouts?: {
+                /**
+                 * @description Looking the name up and connecting, TLS included.
+                 * @default 10
+                 */
+                connect?: number;
+                /**
+                 * @description Writing the request.
+                 * @default 30
+                 */
+                write?: number;
+                /**
+                 * @description Waiting for the first byte of the answer.
+                 * @default 30
+                 */
+                firstByte?: number;
+                /**
+                 * @description Reading the answer.
+                 * @default 30
+                 */
+                body?: number;
+            };
+            /** @description How TLS is spoken with the receiver. */
+            tls?: {
+                /**
+                 * @description Oldest version of TLS that is spoken.
+                 * @enum {string}
+                 */
+                minVersion?: "TLSv1" | "TLSv1.1" | "TLSv1.2" | "TLSv1.3";
+                /**
+                 * @description Newest version of TLS that is spoken.
+                 * @enum {string}
+                 */
+                maxVersion?: "TLSv1" | "TLSv1.1" | "TLSv1.2" | "TLSv1.3";
+                /** @description Certificates of your own authority as PEM, beside the known ones: `${file:/path}`. */
+                ca?: string;
+                /** @description Certificate that is shown to the server as PEM, those between it and its authority after it. */
+                cert?: string;
+                /**
+                 * Format: password
+                 * @description Private key of `cert` as PEM.
+                 */
+                key?: string;
+                /**
+                 * Format: password
+                 * @description Passphrase of `key`, where that is encrypted.
+                 */
+                passphrase?: string;
+            };
+            /** @description Address of a proxy that requests go through, such as `http://proxy.example:3128`; it is judged as receivers are. Without it the proxy of the environment is used, where there is one. */
+            proxyUrl?: string;
+            /** @description User name for the proxy. */
+            proxyUsername?: string;
+            /**
+             * Format: password
+             * @description Password for the proxy.
+             */
+            proxyPassword?: string;
         };
         SmtpTarget: {
             /** @description Unique identifier of the target. */
@@ -5886,6 +7281,11 @@ export interface components {
              */
             pacing?: string;
             /**
+             * @description Whether alarms of incidents that are still open go again when the target is well again after it refused them or used up their schedule.
+             * @default true
+             */
+            redeliverOnRecovery: boolean;
+            /**
              * @description Kind of target. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
@@ -5903,6 +7303,51 @@ export interface components {
             smtpPassword: string;
             /** @description Address of the sender. */
             from: string;
+            /** @description Name that the server is greeted with, one that it can look up. Without it the machine's name, or the address that mail is sent from where that has no domain; the address as well after the server has refused the name. */
+            ehloName?: string;
+            /** @description Time limits of the steps of a mail in seconds, or as durations such as `5m`, by default those of RFC 5321; a mail as a whole has as long as its steps together. */
+            timeouts?: {
+                /**
+                 * @description Looking the name up and connecting, TLS from the start included.
+                 * @default 300
+                 */
+                connect: number;
+                /**
+                 * @description Waiting for the greeting of the server.
+                 * @default 300
+                 */
+                greeting: number;
+                /**
+                 * @description Each answer to EHLO, STARTTLS and AUTH.
+                 * @default 300
+                 */
+                hello: number;
+                /**
+                 * @description The answer to MAIL FROM.
+                 * @default 300
+                 */
+                mail: number;
+                /**
+                 * @description The answer to each RCPT TO.
+                 * @default 300
+                 */
+                rcpt: number;
+                /**
+                 * @description The answer to DATA.
+                 * @default 120
+                 */
+                data: number;
+                /**
+                 * @description Writing the mail.
+                 * @default 180
+                 */
+                block: number;
+                /**
+                 * @description The answer to the final dot, by which the server takes the mail.
+                 * @default 600
+                 */
+                end: number;
+            };
             /**
              * @description Without it: TLS from the start on port 465, STARTTLS on others. NONE sends passwords in clear; SSL is read as TLS.
              * @enum {string}
@@ -5930,6 +7375,18 @@ export interface components {
                 maxVersion?: "TLSv1" | "TLSv1.1" | "TLSv1.2" | "TLSv1.3";
                 /** @description Certificates of your own authority as PEM, beside the known ones: `${file:/path}`. */
                 ca?: string;
+                /** @description Certificate that is shown to the server as PEM, those between it and its authority after it. */
+                cert?: string;
+                /**
+                 * Format: password
+                 * @description Private key of `cert` as PEM.
+                 */
+                key?: string;
+                /**
+                 * Format: password
+                 * @description Passphrase of `key`, where that is encrypted.
+                 */
+                passphrase?: string;
             };
             /** @description The same as smtpUsername, for Cribl-compatible clients. */
             username?: string;
@@ -5940,10 +7397,10 @@ export interface components {
             password?: string;
             status?: {
                 /**
-                 * @description Red while deliveries to it fail, and while it is switched off.
+                 * @description Red while deliveries to it fail, and while it is switched off; Yellow while an expression of it fails.
                  * @enum {string}
                  */
-                health: "Green" | "Red";
+                health: "Green" | "Yellow" | "Red";
                 /**
                  * Format: date-time
                  * @description Since when it fails.
@@ -5951,6 +7408,8 @@ export interface components {
                 since?: string;
                 /** @description What its last failure was, or why it is switched off. */
                 error?: string;
+                /** @description The expression of it that failed in the last attempt, and what was done without it. */
+                warning?: string;
                 /** @description Why what is due for it waits its turn, while it does. */
                 heldBecause?: string;
             };
@@ -5962,18 +7421,33 @@ export interface components {
             onBackpressure?: ("queue" | "block" | "drop") | null;
             fallback?: string | null;
             pacing?: string | null;
+            redeliverOnRecovery?: boolean | null;
             type?: "smtp" | null;
             host?: string | null;
             port?: number | null;
             smtpUsername?: string | null;
             smtpPassword?: string | null;
             from?: string | null;
+            ehloName?: string | null;
+            timeouts?: {
+                connect?: number | null;
+                greeting?: number | null;
+                hello?: number | null;
+                mail?: number | null;
+                rcpt?: number | null;
+                data?: number | null;
+                block?: number | null;
+                end?: number | null;
+            } | null;
             encryptionOption?: ("STARTTLS" | "STARTTLS_REQUIRED" | "TLS" | "NONE" | "SSL") | null;
             tls?: {
                 rejectUnauthorized?: boolean | null;
                 minVersion?: ("TLSv1" | "TLSv1.1" | "TLSv1.2" | "TLSv1.3") | null;
                 maxVersion?: ("TLSv1" | "TLSv1.1" | "TLSv1.2" | "TLSv1.3") | null;
                 ca?: string | null;
+                cert?: string | null;
+                key?: string | null;
+                passphrase?: string | null;
             } | null;
         };
         SmtpTargetSettings: {
@@ -6001,6 +7475,11 @@ export interface components {
              */
             pacing?: string;
             /**
+             * @description Whether alarms of incidents that are still open go again when the target is well again after it refused them or used up their schedule.
+             * @default true
+             */
+            redeliverOnRecovery?: boolean;
+            /**
              * @description Kind of target. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
@@ -6018,6 +7497,51 @@ export interface components {
             smtpPassword: string;
             /** @description Address of the sender. */
             from: string;
+            /** @description Name that the server is greeted with, one that it can look up. Without it the machine's name, or the address that mail is sent from where that has no domain; the address as well after the server has refused the name. */
+            ehloName?: string;
+            /** @description Time limits of the steps of a mail in seconds, or as durations such as `5m`, by default those of RFC 5321; a mail as a whole has as long as its steps together. */
+            timeouts?: {
+                /**
+                 * @description Looking the name up and connecting, TLS from the start included.
+                 * @default 300
+                 */
+                connect?: number;
+                /**
+                 * @description Waiting for the greeting of the server.
+                 * @default 300
+                 */
+                greeting?: number;
+                /**
+                 * @description Each answer to EHLO, STARTTLS and AUTH.
+                 * @default 300
+                 */
+                hello?: number;
+                /**
+                 * @description The answer to MAIL FROM.
+                 * @default 300
+                 */
+                mail?: number;
+                /**
+                 * @description The answer to each RCPT TO.
+                 * @default 300
+                 */
+                rcpt?: number;
+                /**
+                 * @description The answer to DATA.
+                 * @default 120
+                 */
+                data?: number;
+                /**
+                 * @description Writing the mail.
+                 * @default 180
+                 */
+                block?: number;
+                /**
+                 * @description The answer to the final dot, by which the server takes the mail.
+                 * @default 600
+                 */
+                end?: number;
+            };
             /**
              * @description Without it: TLS from the start on port 465, STARTTLS on others. NONE sends passwords in clear; SSL is read as TLS.
              * @enum {string}
@@ -6045,6 +7569,18 @@ export interface components {
                 maxVersion?: "TLSv1" | "TLSv1.1" | "TLSv1.2" | "TLSv1.3";
                 /** @description Certificates of your own authority as PEM, beside the known ones: `${file:/path}`. */
                 ca?: string;
+                /** @description Certificate that is shown to the server as PEM, those between it and its authority after it. */
+                cert?: string;
+                /**
+                 * Format: password
+                 * @description Private key of `cert` as PEM.
+                 */
+                key?: string;
+                /**
+                 * Format: password
+                 * @description Passphrase of `key`, where that is encrypted.
+                 */
+                passphrase?: string;
             };
         };
         SnsTarget: {
@@ -6071,6 +7607,11 @@ export interface components {
              * @example 2/second
              */
             pacing?: string;
+            /**
+             * @description Whether alarms of incidents that are still open go again when the target is well again after it refused them or used up their schedule.
+             * @default true
+             */
+            redeliverOnRecovery: boolean;
             /**
              * @description Kind of target. (enum property replaced by openapi-typescript)
              * @enum {string}
@@ -6152,6 +7693,65 @@ export interface components {
              * @default true
              */
             rejectUnauthorized: boolean;
+            /** @description Time limits of the steps of a request in seconds, or as durations such as `30s`. A request as a whole has 30 seconds; where this is set, as long as its steps together. */
+            timeouts?: {
+                /**
+                 * @description Looking the name up and connecting, TLS included.
+                 * @default 10
+                 */
+                connect: number;
+                /**
+                 * @description Writing the request.
+                 * @default 30
+                 */
+                write: number;
+                /**
+                 * @description Waiting for the first byte of the answer.
+                 * @default 30
+                 */
+                firstByte: number;
+                /**
+                 * @description Reading the answer.
+                 * @default 30
+                 */
+                body: number;
+            };
+            /** @description How TLS is spoken with the receiver. */
+            tls?: {
+                /**
+                 * @description Oldest version of TLS that is spoken.
+                 * @enum {string}
+                 */
+                minVersion?: "TLSv1" | "TLSv1.1" | "TLSv1.2" | "TLSv1.3";
+                /**
+                 * @description Newest version of TLS that is spoken.
+                 * @enum {string}
+                 */
+                maxVersion?: "TLSv1" | "TLSv1.1" | "TLSv1.2" | "TLSv1.3";
+                /** @description Certificates of your own authority as PEM, beside the known ones: `${file:/path}`. */
+                ca?: string;
+                /** @description Certificate that is shown to the server as PEM, those between it and its authority after it. */
+                cert?: string;
+                /**
+                 * Format: password
+                 * @description Private key of `cert` as PEM.
+                 */
+                key?: string;
+                /**
+                 * Format: password
+                 * @description Passphrase of `key`, where that is encrypted.
+                 */
+                passphrase?: string;
+            };
+            /** @description Address of a proxy that requests go through, such as `http://proxy.example:3128`; it is judged as receivers are. Without it the proxy of the environment is used, where there is one. */
+            proxyUrl?: string;
+            /** @description User name for the proxy. */
+            proxyUsername?: string;
+            /**
+             * Format: password
+             * @description Password for the proxy.
+             */
+            proxyPassword?: string;
             /**
              * @description The same as allowList, for Cribl-compatible clients.
              * @default []
@@ -6159,10 +7759,10 @@ export interface components {
             allowlist?: string[];
             status?: {
                 /**
-                 * @description Red while deliveries to it fail, and while it is switched off.
+                 * @description Red while deliveries to it fail, and while it is switched off; Yellow while an expression of it fails.
                  * @enum {string}
                  */
-                health: "Green" | "Red";
+                health: "Green" | "Yellow" | "Red";
                 /**
                  * Format: date-time
                  * @description Since when it fails.
@@ -6170,6 +7770,8 @@ export interface components {
                 since?: string;
                 /** @description What its last failure was, or why it is switched off. */
                 error?: string;
+                /** @description The expression of it that failed in the last attempt, and what was done without it. */
+                warning?: string;
                 /** @description Why what is due for it waits its turn, while it does. */
                 heldBecause?: string;
             };
@@ -6181,6 +7783,7 @@ export interface components {
             onBackpressure?: ("queue" | "block" | "drop") | null;
             fallback?: string | null;
             pacing?: string | null;
+            redeliverOnRecovery?: boolean | null;
             type?: "sns" | null;
             region?: string | null;
             destinationType?: ("topic" | "phoneNumber") | null;
@@ -6202,6 +7805,23 @@ export interface components {
             signatureVersion?: ("v2" | "v4") | null;
             reuseConnections?: boolean | null;
             rejectUnauthorized?: boolean | null;
+            timeouts?: {
+                connect?: number | null;
+                write?: number | null;
+                firstByte?: number | null;
+                body?: number | null;
+            } | null;
+            tls?: {
+                minVersion?: ("TLSv1" | "TLSv1.1" | "TLSv1.2" | "TLSv1.3") | null;
+                maxVersion?: ("TLSv1" | "TLSv1.1" | "TLSv1.2" | "TLSv1.3") | null;
+                ca?: string | null;
+                cert?: string | null;
+                key?: string | null;
+                passphrase?: string | null;
+            } | null;
+            proxyUrl?: string | null;
+            proxyUsername?: string | null;
+            proxyPassword?: string | null;
         };
         SnsTargetSettings: {
             /** @description Unique identifier of the target. */
@@ -6227,6 +7847,11 @@ export interface components {
              * @example 2/second
              */
             pacing?: string;
+            /**
+             * @description Whether alarms of incidents that are still open go again when the target is well again after it refused them or used up their schedule.
+             * @default true
+             */
+            redeliverOnRecovery?: boolean;
             /**
              * @description Kind of target. (enum property replaced by openapi-typescript)
              * @enum {string}
@@ -6308,31 +7933,123 @@ export interface components {
              * @default true
              */
             rejectUnauthorized?: boolean;
+            /** @description Time limits of the steps of a request in seconds, or as durations such as `30s`. A request as a whole has 30 seconds; where this is set, as long as its steps together. */
+            timeouts?: {
+                /**
+                 * @description Looking the name up and connecting, TLS included.
+                 * @default 10
+                 */
+                connect?: number;
+                /**
+                 * @description Writing the request.
+                 * @default 30
+                 */
+                write?: number;
+                /**
+                 * @description Waiting for the first byte of the answer.
+                 * @default 30
+                 */
+                firstByte?: number;
+                /**
+                 * @description Reading the answer.
+                 * @default 30
+                 */
+                body?: number;
+            };
+            /** @description How TLS is spoken with the receiver. */
+            tls?: {
+                /**
+                 * @description Oldest version of TLS that is spoken.
+                 * @enum {string}
+                 */
+                minVersion?: "TLSv1" | "TLSv1.1" | "TLSv1.2" | "TLSv1.3";
+                /**
+                 * @description Newest version of TLS that is spoken.
+                 * @enum {string}
+                 */
+                maxVersion?: "TLSv1" | "TLSv1.1" | "TLSv1.2" | "TLSv1.3";
+                /** @description Certificates of your own authority as PEM, beside the known ones: `${file:/path}`. */
+                ca?: string;
+                /** @description Certificate that is shown to the server as PEM, those between it and its authority after it. */
+                cert?: string;
+                /**
+                 * Format: password
+                 * @description Private key of `cert` as PEM.
+                 */
+                key?: string;
+                /**
+                 * Format: password
+                 * @description Passphrase of `key`, where that is encrypted.
+                 */
+                passphrase?: string;
+            };
+            /** @description Address of a proxy that requests go through, such as `http://proxy.example:3128`; it is judged as receivers are. Without it the proxy of the environment is used, where there is one. */
+            proxyUrl?: string;
+            /** @description User name for the proxy. */
+            proxyUsername?: string;
+            /**
+             * Format: password
+             * @description Password for the proxy.
+             */
+            proxyPassword?: string;
         };
         Success: {
             /** @constant */
             success: true;
         };
+        Suggestions: {
+            /** @description Its `type:id`. */
+            component: string;
+            /** @enum {string} */
+            kind: "input" | "output";
+            /** @description What it is called in paths. */
+            id: string;
+            group: string;
+            pipeline: string;
+            /** @description Minutes of the last 8 days in which a reading showed it; with less than a day nothing is suggested. */
+            recordedMinutes: number;
+            suggestions: {
+                condition: string;
+                /** @description Settings for `conf` of a notification, beside `name`. */
+                conf: {
+                    [key: string]: string | number;
+                };
+                /** @description How many alarms these would have been in the recorded time. */
+                fired: number;
+                /** @description The numbers that it follows from. */
+                reason: string;
+                /** @description Other thresholds, to compare. */
+                others: {
+                    /** @description Settings for `conf` of a notification, beside `name`. */
+                    conf: {
+                        [key: string]: string | number;
+                    };
+                    /** @description How many alarms these would have been in the recorded time. */
+                    fired: number;
+                }[];
+            }[];
+        };
         SystemInfo: {
-            hostname: string;
-            version: string;
-            apiPort: number;
+            /** @description As what else is said of the machine, absent in hosted installations. */
+            hostname?: string;
             /** @description Over 1, 5 and 15 minutes. */
-            readonly loadavg: number[];
+            readonly loadavg?: number[];
             /** @description Bytes. */
-            memory: {
+            memory?: {
                 free: number;
                 total: number;
             };
-            readonly cpus: {
+            readonly cpus?: {
                 model: string;
                 speed: number;
             }[];
-            os: {
+            os?: {
                 platform: string;
                 arch: string;
                 release: string;
             };
+            version: string;
+            apiPort: number;
             BUILD: {
                 VERSION: string;
             };
@@ -6357,7 +8074,7 @@ export interface components {
              * @description What a delivery would do now: it has arrived, is tried again, or is given up.
              * @enum {string}
              */
-            verdict: "sent" | "retry" | "refused";
+            verdict: "sent" | "retry" | "unknown" | "refused";
             /** @description Why it did not arrive; of one that did, what it does not show. */
             reason?: string;
             /** @description The request over HTTP, or the event for what goes another way; secrets are masked. */
@@ -6393,7 +8110,7 @@ export interface components {
                  * @description What a delivery would do now: it has arrived, is tried again, or is given up.
                  * @enum {string}
                  */
-                verdict: "sent" | "retry" | "refused";
+                verdict: "sent" | "retry" | "unknown" | "refused";
                 /** @description Why it did not arrive; of one that did, what it does not show. */
                 reason?: string;
                 /** @description The request over HTTP, or the event for what goes another way; secrets are masked. */
@@ -6630,11 +8347,29 @@ export interface components {
              */
             pacing?: string;
             /**
+             * @description Whether alarms of incidents that are still open go again when the target is well again after it refused them or used up their schedule.
+             * @default true
+             */
+            redeliverOnRecovery: boolean;
+            /**
+             * @description Service that is spoken to: it sets what is sent, how large, how fast, and which answers mean success, where these settings do not.
+             * @enum {string}
+             */
+            preset?: "teams" | "dingtalk" | "wecom" | "feishu" | "discord" | "telegram" | "google_chat" | "splunk_hec" | "servicenow" | "opsgenie" | "jsm" | "statuspage" | "jira" | "mattermost" | "ntfy" | "gotify" | "pushover" | "webex" | "rocketchat" | "zulip" | "splunk_on_call" | "incident_io" | "alertmanager";
+            /** @description What the preset needs to know, such as a channel, by its names. */
+            options?: {
+                [key: string]: string;
+            };
+            /** @description Keys that the preset sends in the body, by their names. */
+            secretOptions?: {
+                [key: string]: string;
+            };
+            /**
              * @description Kind of target. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "webhook";
-            /** @description Where the events go. */
+            /** @description Where the events go. Its path and its query may have `${…}` places; events with different addresses travel apart. */
             url: string;
             /**
              * @description HTTP method of the request.
@@ -6642,6 +8377,13 @@ export interface components {
              * @enum {string}
              */
             method: "POST" | "PUT" | "PATCH";
+            /** @description Where ends of alarms go, for receivers that close at another address; by default `url`. */
+            resolveUrl?: string;
+            /**
+             * @description HTTP method of ends; by default `method`.
+             * @enum {string}
+             */
+            resolveMethod?: "POST" | "PUT" | "PATCH" | "DELETE";
             /**
              * @description Authentication method of the request.
              * @default none
@@ -6653,6 +8395,8 @@ export interface components {
              * @description Sent as `Authorization: Bearer`; with authType token.
              */
             token?: string;
+            /** @description The word before the token in `Authorization`; by default Bearer. */
+            authScheme?: string;
             /** @description With authType basic. */
             username?: string;
             /**
@@ -6688,8 +8432,10 @@ export interface components {
             format: "ndjson" | "json_array" | "custom";
             /** @description Expression that makes of an event what is sent of it. */
             srcExpression?: string;
+            /** @description Expression that makes of the end of an alarm what is sent of it; by default srcExpression. */
+            resolveExpression?: string;
             /**
-             * @description Leave an event out when srcExpression gives null.
+             * @description Leave an event out when srcExpression, or resolveExpression for an end, gives null.
              * @default false
              */
             customDropWhenNull: boolean;
@@ -6728,11 +8474,10 @@ export interface components {
              * @default 1
              */
             flushPeriodSec: number;
-            /**
-             * @description Time limit of a request in seconds, connecting and reading the answer included.
-             * @default 30
-             */
-            timeoutSec: number;
+            /** @description Expression over the `status`, `headers`, `body` and `json` of an answer: true where the receiver has the events, false where it refuses them, 'later' where they are to be sent again. Without it the status decides, which it reads as `byStatus`. */
+            successExpression?: string;
+            /** @description Time limit of a whole request in seconds, connecting and reading the answer included; each step ends at its own limit in `timeouts` before. Without it 30, or as long as the steps together where `timeouts` is set. */
+            timeoutSec?: number;
             /**
              * @description How many requests may be under way at once.
              * @default 5
@@ -6764,6 +8509,65 @@ export interface components {
              * @default []
              */
             safeHeaders: string[];
+            /** @description Time limits of the steps of a request in seconds, or as durations such as `30s`. A request as a whole has 30 seconds; where this is set, as long as its steps together. */
+            timeouts?: {
+                /**
+                 * @description Looking the name up and connecting, TLS included.
+                 * @default 10
+                 */
+                connect: number;
+                /**
+                 * @description Writing the request.
+                 * @default 30
+                 */
+                write: number;
+                /**
+                 * @description Waiting for the first byte of the answer.
+                 * @default 30
+                 */
+                firstByte: number;
+                /**
+                 * @description Reading the answer.
+                 * @default 30
+                 */
+                body: number;
+            };
+            /** @description How TLS is spoken with the receiver. */
+            tls?: {
+                /**
+                 * @description Oldest version of TLS that is spoken.
+                 * @enum {string}
+                 */
+                minVersion?: "TLSv1" | "TLSv1.1" | "TLSv1.2" | "TLSv1.3";
+                /**
+                 * @description Newest version of TLS that is spoken.
+                 * @enum {string}
+                 */
+                maxVersion?: "TLSv1" | "TLSv1.1" | "TLSv1.2" | "TLSv1.3";
+                /** @description Certificates of your own authority as PEM, beside the known ones: `${file:/path}`. */
+                ca?: string;
+                /** @description Certificate that is shown to the server as PEM, those between it and its authority after it. */
+                cert?: string;
+                /**
+                 * Format: password
+                 * @description Private key of `cert` as PEM.
+                 */
+                key?: string;
+                /**
+                 * Format: password
+                 * @description Passphrase of `key`, where that is encrypted.
+                 */
+                passphrase?: string;
+            };
+            /** @description Address of a proxy that requests go through, such as `http://proxy.example:3128`; it is judged as receivers are. Without it the proxy of the environment is used, where there is one. */
+            proxyUrl?: string;
+            /** @description User name for the proxy. */
+            proxyUsername?: string;
+            /**
+             * Format: password
+             * @description Password for the proxy.
+             */
+            proxyPassword?: string;
             /**
              * @description HTTP statuses that are retried with waits of their own, for as long in all as `delivery.retrySchedule` takes.
              * @default []
@@ -6817,10 +8621,10 @@ export interface components {
             responseHonorRetryAfterHeader: boolean;
             status?: {
                 /**
-                 * @description Red while deliveries to it fail, and while it is switched off.
+                 * @description Red while deliveries to it fail, and while it is switched off; Yellow while an expression of it fails.
                  * @enum {string}
                  */
-                health: "Green" | "Red";
+                health: "Green" | "Yellow" | "Red";
                 /**
                  * Format: date-time
                  * @description Since when it fails.
@@ -6828,6 +8632,8 @@ export interface components {
                 since?: string;
                 /** @description What its last failure was, or why it is switched off. */
                 error?: string;
+                /** @description The expression of it that failed in the last attempt, and what was done without it. */
+                warning?: string;
                 /** @description Why what is due for it waits its turn, while it does. */
                 heldBecause?: string;
             };
@@ -6839,11 +8645,22 @@ export interface components {
             onBackpressure?: ("queue" | "block" | "drop") | null;
             fallback?: string | null;
             pacing?: string | null;
+            redeliverOnRecovery?: boolean | null;
+            preset?: ("teams" | "dingtalk" | "wecom" | "feishu" | "discord" | "telegram" | "google_chat" | "splunk_hec" | "servicenow" | "opsgenie" | "jsm" | "statuspage" | "jira" | "mattermost" | "ntfy" | "gotify" | "pushover" | "webex" | "rocketchat" | "zulip" | "splunk_on_call" | "incident_io" | "alertmanager") | null;
+            options?: {
+                [key: string]: string;
+            } | null;
+            secretOptions?: {
+                [key: string]: string;
+            } | null;
             type?: "webhook" | null;
             url?: string | null;
             method?: ("POST" | "PUT" | "PATCH") | null;
+            resolveUrl?: string | null;
+            resolveMethod?: ("POST" | "PUT" | "PATCH" | "DELETE") | null;
             authType?: ("none" | "basic" | "token") | null;
             token?: string | null;
+            authScheme?: string | null;
             username?: string | null;
             password?: string | null;
             extraHttpHeaders?: {
@@ -6859,6 +8676,7 @@ export interface components {
             previousSigningSecret?: string | null;
             format?: ("ndjson" | "json_array" | "custom") | null;
             srcExpression?: string | null;
+            resolveExpression?: string | null;
             customDropWhenNull?: boolean | null;
             customEventDelimiter?: string | null;
             customContentType?: string | null;
@@ -6867,6 +8685,7 @@ export interface components {
             maxPayloadSizeKB?: number | null;
             maxPayloadEvents?: number | null;
             flushPeriodSec?: number | null;
+            successExpression?: string | null;
             timeoutSec?: number | null;
             concurrency?: number | null;
             keepAlive?: boolean | null;
@@ -6874,6 +8693,23 @@ export interface components {
             useRoundRobinDns?: boolean | null;
             failedRequestLoggingMode?: ("none" | "payload" | "payloadAndHeaders") | null;
             safeHeaders?: string[] | null;
+            timeouts?: {
+                connect?: number | null;
+                write?: number | null;
+                firstByte?: number | null;
+                body?: number | null;
+            } | null;
+            tls?: {
+                minVersion?: ("TLSv1" | "TLSv1.1" | "TLSv1.2" | "TLSv1.3") | null;
+                maxVersion?: ("TLSv1" | "TLSv1.1" | "TLSv1.2" | "TLSv1.3") | null;
+                ca?: string | null;
+                cert?: string | null;
+                key?: string | null;
+                passphrase?: string | null;
+            } | null;
+            proxyUrl?: string | null;
+            proxyUsername?: string | null;
+            proxyPassword?: string | null;
             responseRetrySettings?: {
                 /** @description HTTP status that is retried by these settings. */
                 httpStatus: number;
@@ -6926,11 +8762,29 @@ export interface components {
              */
             pacing?: string;
             /**
+             * @description Whether alarms of incidents that are still open go again when the target is well again after it refused them or used up their schedule.
+             * @default true
+             */
+            redeliverOnRecovery?: boolean;
+            /**
+             * @description Service that is spoken to: it sets what is sent, how large, how fast, and which answers mean success, where these settings do not.
+             * @enum {string}
+             */
+            preset?: "teams" | "dingtalk" | "wecom" | "feishu" | "discord" | "telegram" | "google_chat" | "splunk_hec" | "servicenow" | "opsgenie" | "jsm" | "statuspage" | "jira" | "mattermost" | "ntfy" | "gotify" | "pushover" | "webex" | "rocketchat" | "zulip" | "splunk_on_call" | "incident_io" | "alertmanager";
+            /** @description What the preset needs to know, such as a channel, by its names. */
+            options?: {
+                [key: string]: string;
+            };
+            /** @description Keys that the preset sends in the body, by their names. */
+            secretOptions?: {
+                [key: string]: string;
+            };
+            /**
              * @description Kind of target. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "webhook";
-            /** @description Where the events go. */
+            /** @description Where the events go. Its path and its query may have `${…}` places; events with different addresses travel apart. */
             url: string;
             /**
              * @description HTTP method of the request.
@@ -6938,6 +8792,13 @@ export interface components {
              * @enum {string}
              */
             method?: "POST" | "PUT" | "PATCH";
+            /** @description Where ends of alarms go, for receivers that close at another address; by default `url`. */
+            resolveUrl?: string;
+            /**
+             * @description HTTP method of ends; by default `method`.
+             * @enum {string}
+             */
+            resolveMethod?: "POST" | "PUT" | "PATCH" | "DELETE";
             /**
              * @description Authentication method of the request.
              * @default none
@@ -6949,6 +8810,8 @@ export interface components {
              * @description Sent as `Authorization: Bearer`; with authType token.
              */
             token?: string;
+            /** @description The word before the token in `Authorization`; by default Bearer. */
+            authScheme?: string;
             /** @description With authType basic. */
             username?: string;
             /**
@@ -6984,8 +8847,10 @@ export interface components {
             format?: "ndjson" | "json_array" | "custom";
             /** @description Expression that makes of an event what is sent of it. */
             srcExpression?: string;
+            /** @description Expression that makes of the end of an alarm what is sent of it; by default srcExpression. */
+            resolveExpression?: string;
             /**
-             * @description Leave an event out when srcExpression gives null.
+             * @description Leave an event out when srcExpression, or resolveExpression for an end, gives null.
              * @default false
              */
             customDropWhenNull?: boolean;
@@ -7024,10 +8889,9 @@ export interface components {
              * @default 1
              */
             flushPeriodSec?: number;
-            /**
-             * @description Time limit of a request in seconds, connecting and reading the answer included.
-             * @default 30
-             */
+            /** @description Expression over the `status`, `headers`, `body` and `json` of an answer: true where the receiver has the events, false where it refuses them, 'later' where they are to be sent again. Without it the status decides, which it reads as `byStatus`. */
+            successExpression?: string;
+            /** @description Time limit of a whole request in seconds, connecting and reading the answer included; each step ends at its own limit in `timeouts` before. Without it 30, or as long as the steps together where `timeouts` is set. */
             timeoutSec?: number;
             /**
              * @description How many requests may be under way at once.
@@ -7060,6 +8924,65 @@ export interface components {
              * @default []
              */
             safeHeaders?: string[];
+            /** @description Time limits of the steps of a request in seconds, or as durations such as `30s`. A request as a whole has 30 seconds; where this is set, as long as its steps together. */
+            timeouts?: {
+                /**
+                 * @description Looking the name up and connecting, TLS included.
+                 * @default 10
+                 */
+                connect?: number;
+                /**
+                 * @description Writing the request.
+                 * @default 30
+                 */
+                write?: number;
+                /**
+                 * @description Waiting for the first byte of the answer.
+                 * @default 30
+                 */
+                firstByte?: number;
+                /**
+                 * @description Reading the answer.
+                 * @default 30
+                 */
+                body?: number;
+            };
+            /** @description How TLS is spoken with the receiver. */
+            tls?: {
+                /**
+                 * @description Oldest version of TLS that is spoken.
+                 * @enum {string}
+                 */
+                minVersion?: "TLSv1" | "TLSv1.1" | "TLSv1.2" | "TLSv1.3";
+                /**
+                 * @description Newest version of TLS that is spoken.
+                 * @enum {string}
+                 */
+                maxVersion?: "TLSv1" | "TLSv1.1" | "TLSv1.2" | "TLSv1.3";
+                /** @description Certificates of your own authority as PEM, beside the known ones: `${file:/path}`. */
+                ca?: string;
+                /** @description Certificate that is shown to the server as PEM, those between it and its authority after it. */
+                cert?: string;
+                /**
+                 * Format: password
+                 * @description Private key of `cert` as PEM.
+                 */
+                key?: string;
+                /**
+                 * Format: password
+                 * @description Passphrase of `key`, where that is encrypted.
+                 */
+                passphrase?: string;
+            };
+            /** @description Address of a proxy that requests go through, such as `http://proxy.example:3128`; it is judged as receivers are. Without it the proxy of the environment is used, where there is one. */
+            proxyUrl?: string;
+            /** @description User name for the proxy. */
+            proxyUsername?: string;
+            /**
+             * Format: password
+             * @description Password for the proxy.
+             */
+            proxyPassword?: string;
             /**
              * @description HTTP statuses that are retried with waits of their own, for as long in all as `delivery.retrySchedule` takes.
              * @default []
@@ -7462,6 +9385,73 @@ export interface operations {
                 content: {
                     "application/json": {
                         items: components["schemas"]["RoleName"][];
+                        count: number;
+                        offset?: number;
+                        limit?: number;
+                        totalCount?: number;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "keptSettings.remove": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["KeptSettings"][];
+                        count: number;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "keptSettings.list": {
+        parameters: {
+            query?: {
+                offset?: number;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["KeptSettings"][];
                         count: number;
                         offset?: number;
                         limit?: number;
@@ -8741,6 +10731,86 @@ export interface operations {
             503: components["responses"]["ServiceUnavailable"];
         };
     };
+    "suggest.list": {
+        parameters: {
+            query?: {
+                offset?: number;
+                limit?: number;
+                kind?: "input" | "output";
+                /** @description Only those of that name: `type:id`, an id, or a pattern with `*`. */
+                component?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["Suggestions"][];
+                        count: number;
+                        offset?: number;
+                        limit?: number;
+                        totalCount?: number;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "suggest.listInGroup": {
+        parameters: {
+            query?: {
+                offset?: number;
+                limit?: number;
+                kind?: "input" | "output";
+                /** @description Only those of that name: `type:id`, an id, or a pattern with `*`. */
+                component?: string;
+            };
+            header?: never;
+            path: {
+                /** @description The group the call is about. */
+                group: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["Suggestions"][];
+                        count: number;
+                        offset?: number;
+                        limit?: number;
+                        totalCount?: number;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
     "notifications.list": {
         parameters: {
             query?: {
@@ -9142,6 +11212,430 @@ export interface operations {
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "notifications.backtestDraft": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["BacktestDraft"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["Backtest"][];
+                        count: number;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "notifications.backtestDraftInGroup": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The group the call is about. */
+                group: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["BacktestDraft"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["Backtest"][];
+                        count: number;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "notifications.backtest": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["BacktestSpan"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["Backtest"][];
+                        count: number;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "notifications.backtestInGroup": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The group the call is about. */
+                group: string;
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["BacktestSpan"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["Backtest"][];
+                        count: number;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "inhibitions.list": {
+        parameters: {
+            query?: {
+                offset?: number;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["Inhibition"][];
+                        count: number;
+                        offset?: number;
+                        limit?: number;
+                        totalCount?: number;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "inhibitions.create": {
+        parameters: {
+            query?: {
+                id?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["InhibitionSettings"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    /** @description Changes with the object. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["Inhibition"][];
+                        count: number;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "inhibitions.get": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    /** @description Changes with the object. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["Inhibition"][];
+                        count: number;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "inhibitions.remove": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Only if the object still has this ETag. */
+                "If-Match"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    /** @description Changes with the object. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["Inhibition"][];
+                        count: number;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "inhibitions.update": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Only if the object still has this ETag. */
+                "If-Match"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["InhibitionChange"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    /** @description Changes with the object. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["Inhibition"][];
+                        count: number;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "explain.get": {
+        parameters: {
+            query?: {
+                /** @description Id of the notification that is explained. */
+                notification?: string;
+                /** @description The input or output that is explained: `type:id` or an id. */
+                component?: string;
+                /** @description Id of the incident that is explained. */
+                incident?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["Explanation"][];
+                        count: number;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "explain.event": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ExplainedEvent"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["Explanation"][];
+                        count: number;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
             503: components["responses"]["ServiceUnavailable"];
@@ -9632,12 +12126,83 @@ export interface operations {
             503: components["responses"]["ServiceUnavailable"];
         };
     };
+    "incidents.acknowledge": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["Acknowledgement"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["Incident"][];
+                        count: number;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "incidents.unacknowledge": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["Incident"][];
+                        count: number;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
     "deliveries.list": {
         parameters: {
             query?: {
                 offset?: number;
                 limit?: number;
-                state?: "waiting" | "grouped" | "sent" | "refused" | "exhausted" | "skipped";
+                state?: "waiting" | "grouped" | "sent" | "unknown" | "refused" | "exhausted" | "skipped";
                 target?: string;
                 notification?: string;
                 incident?: string;
@@ -9909,6 +12474,181 @@ export interface operations {
             503: components["responses"]["ServiceUnavailable"];
         };
     };
+    "silences.list": {
+        parameters: {
+            query?: {
+                offset?: number;
+                limit?: number;
+                state?: "pending" | "active" | "expired";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["Silence"][];
+                        count: number;
+                        offset?: number;
+                        limit?: number;
+                        totalCount?: number;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "silences.create": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewSilence"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["Silence"][];
+                        count: number;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "silences.get": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["SilenceDetails"][];
+                        count: number;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "silences.expire": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["SilenceDetails"][];
+                        count: number;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "silences.update": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SilenceChange"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["SilenceDetails"][];
+                        count: number;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
     "groups.list": {
         parameters: {
             query?: {
@@ -10033,6 +12773,40 @@ export interface operations {
                 content: {
                     "application/json": {
                         items: components["schemas"]["Group"][];
+                        count: number;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "report.get": {
+        parameters: {
+            query?: {
+                /** @description From then on: how long ago, as in `7d` or `2h30m`, or a time such as `2026-01-31T08:00:00Z`. */
+                since?: string;
+                /** @description Before then, in the same form; left out, until now. */
+                until?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["Report"][];
                         count: number;
                     };
                 };

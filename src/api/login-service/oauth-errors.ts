@@ -76,11 +76,17 @@ export function createOAuthErrorWriter(logger: Logger, clock: Pick<Clock, 'monot
     const known = error instanceof AppError ? error : undefined;
     const code = known?.code ?? REFUSED_BY_FASTIFY[codeOf(error)] ?? 'internal';
     logError(code, error, request);
-    const [oauth, description] = DESCRIPTIONS[code] ?? ['server_error', 'Something went wrong on our side'];
+    const [oauth, description] = descriptionOf(code, known);
     const isOver = code === 'rate-limited' || code === 'unavailable';
     if (isOver) void reply.header('retry-after', String(known?.retryAfterSeconds ?? RETRY_SECONDS));
     return reply.code(STATUS[code]).send(bodyOf(oauth, description));
   };
+}
+
+function descriptionOf(code: ErrorCode, known: AppError | undefined): readonly [OAuthCode, string] {
+  // Of the request it has the name of the host alone, which RFC 6749 takes as it is, and it says what to set.
+  if (code === 'misdirected' && known !== undefined) return ['invalid_request', known.message];
+  return DESCRIPTIONS[code] ?? ['server_error', 'Something went wrong on our side'];
 }
 
 const bodyOf = (error: OAuthCode, description: string): object => ({

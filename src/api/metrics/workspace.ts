@@ -24,7 +24,7 @@ export function describeWorkspace(metrics: Metrics, context: WorkspaceContext): 
   metrics.gauge(
     {
       name: 'headgate_deliveries',
-      help: 'Deliveries that wait, were refused, or were given up.',
+      help: 'Deliveries that wait, may not have arrived, were refused, or were given up.',
       labels: ['state'],
     },
     async set => {

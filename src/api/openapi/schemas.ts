@@ -92,6 +92,7 @@ const INTERNAL_KEYWORDS = new Set([
   'secretName',
   'namesSecrets',
   'destination',
+  'places',
   'protection',
   'file',
   'template',

@@ -28,13 +28,23 @@ export function say(node, text) {
   node.hidden = text === '';
 }
 
-function drawPart({ text, tone, href, time, title, trend }) {
+function drawPart({ text, tone, href, time, title, trend, action, label }) {
   if (trend !== undefined) return drawTrend(trend);
+  if (action !== undefined) return drawButton(text, action, label);
   const part = element(href ? 'a' : time ? 'time' : 'span', tone, text);
   if (href) part.href = href;
   if (time) part.dateTime = time;
   if (title) part.title = title;
   return part;
+}
+
+/** `label` names the row to those who hear the button alone. */
+function drawButton(text, action, label) {
+  const button = element('button', 'quiet', text);
+  button.type = 'button';
+  button.dataset.action = action;
+  button.setAttribute('aria-label', label);
+  return button;
 }
 
 function drawTrend(trend) {

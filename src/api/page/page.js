@@ -1,6 +1,8 @@
+import { listenToAcknowledgements } from './acknowledging.js';
 import { call } from './api.js';
 import { byId, element, say, showTable, update } from './drawing.js';
 import { forgetRates, withRates } from './rates.js';
+import { changeableBy, listenToRemovals } from './removal.js';
 import { changePassword, createTokens, look, signOut } from './session.js';
 import { askForPassword, askToSignIn, listenToForms, refusalOfAddress, showSection } from './sign-in.js';
 import { TABLES } from './tables.js';
@@ -23,6 +25,10 @@ const CONFIGURATION = '/system/config/status';
 let session;
 /** How people can sign in, as the server last said. */
 let offers = {};
+/** Resources that the person may change; none until the server has said so. */
+let changeable = [];
+/** What the last round showed, by the names of `LISTS`. */
+let shown = {};
 /** The incident of the address, once it was scrolled to. */
 let shownIncident;
 
@@ -58,6 +64,9 @@ function leaveSession() {
   session = undefined;
   wake();
   shownIncident = undefined;
+  changeable = [];
+  shown = {};
+  if (byId('removal').open) byId('removal').close();
   forgetRates();
   for (const name of Object.keys(TABLES)) showTable(name, undefined, {});
   byId('summary').replaceChildren();
@@ -79,7 +88,16 @@ function showBoard() {
   showSection('board');
   byId('local-login-kept').hidden = !session.isLocalLoginKept;
   byId('overview').focus({ preventScroll: true });
+  void learnPermissions(session);
   void watch(session);
+}
+
+/** Without an answer nothing is offered; a round of refreshing says what is wrong. */
+async function learnPermissions(mine) {
+  const found = await changeableBy(mine).catch(() => []);
+  if (mine !== session || found.length === 0) return;
+  changeable = found;
+  wake();
 }
 
 async function leave() {
@@ -159,7 +177,8 @@ async function ask(mine, path) {
 
 function show(answers, id) {
   const openIncidents = answers.open.items ?? [];
-  const facts = { openIncidents, chosen: id };
+  const facts = { openIncidents, chosen: id, changeable };
+  shown = answers;
   showTable('incidents', incidentsOf(answers), facts);
   for (const kind of ['input', 'output']) {
     const answer = answers[`${kind}s`];
@@ -201,7 +220,7 @@ function textOfProblem({ file, line, column, message, path }) {
 function showSummary({ open, inputs, outputs, deliveries, configuration }) {
   const status = configuration.items?.[0];
   const unsent = (deliveries.items ?? []).filter(
-    ({ state }) => state === 'refused' || state === 'exhausted',
+    ({ state }) => state === 'refused' || state === 'exhausted' || state === 'unknown',
   ).length;
   const waiting = (deliveries.items ?? []).filter(({ state }) => state === 'waiting').length;
   const tiles = [
@@ -267,6 +286,18 @@ function showChosen(id, linked) {
   row?.scrollIntoView({ block: 'center' });
 }
 
+listenToRemovals({
+  facts: resource => ({
+    session,
+    items: shown[resource]?.items ?? [],
+    openIncidents: shown.open?.items ?? [],
+  }),
+  removed(name) {
+    say(byId('announcer'), `${name} was removed`);
+    wake();
+  },
+});
+listenToAcknowledgements({ sessionNow: () => session, changed: () => wake() });
 listenToForms({ signedIn: showSession, sessionNow: () => session, changePassword });
 byId('sign-out').addEventListener('click', () => void leave());
 window.addEventListener('hashchange', () => wake());

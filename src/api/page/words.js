@@ -12,10 +12,19 @@ export const GONE = ['idle', 'Gone'];
 
 export const DELIVERY = {
   waiting: ['warn', 'Waiting'],
+  grouped: ['idle', 'Held'],
   sent: ['good', 'Sent'],
+  unknown: ['bad', 'May not have arrived'],
   refused: ['bad', 'Refused'],
   exhausted: ['bad', 'Given up'],
   skipped: ['idle', 'Skipped'],
+};
+
+/** Of an incident that has notified nobody for certain. */
+export const NOTIFIED = {
+  unknown: ['warn', 'Perhaps'],
+  waiting: ['warn', 'Nobody yet'],
+  nobody: ['bad', 'Nobody'],
 };
 
 export const ENGINE = {

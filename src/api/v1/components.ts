@@ -61,9 +61,9 @@ const component = declaredSchema.extend({
 const componentStatus = component.pick({ id: true, type: true, status: true });
 
 /** The settings that a body may declare; unknown keys are kept. */
-const declaredShape = (noun: 'input' | 'output'): Shape => ({
-  name: noun === 'input' ? 'Input' : 'Output',
-  sentAs: noun === 'input' ? 'InputSettings' : 'OutputSettings',
+const declaredShape = (resource: 'input' | 'output'): Shape => ({
+  name: resource === 'input' ? 'Input' : 'Output',
+  sentAs: resource === 'input' ? 'InputSettings' : 'OutputSettings',
   schema: declaredSchema,
 });
 
@@ -112,14 +112,14 @@ export const wireComponentStatus = (described: DescribedComponent): object => ({
 
 const KINDS = [
   {
-    noun: 'input',
+    resource: 'input',
     shape: inputShape,
     statusShape: inputStatusShape,
     verbs: { list: listInputs, get: getInput, create: createInput, update: updateInput, remove: removeInput },
     example: { id: 'app', type: 'syslog', added: { id: 'shop', type: 'http' } },
   },
   {
-    noun: 'output',
+    resource: 'output',
     shape: outputShape,
     statusShape: outputStatusShape,
     verbs: {
@@ -141,16 +141,16 @@ const componentRoute = (shape: Shape) => ({
   etag: ({ settings }: DescribedComponent) => etagOf(settings),
 });
 
-function settingsRoutes({ noun, shape, verbs, example }: ComponentKindRoutes): Route[] {
-  const path = `/system/${noun}s`;
+function settingsRoutes({ resource, shape, verbs, example }: ComponentKindRoutes): Route[] {
+  const path = `/system/${resource}s`;
   const params = { id: example.id };
   const added = { params: { id: example.added.id } };
   return [
     route({
-      id: `${noun}s.list`,
+      id: `${resource}s.list`,
       method: 'GET',
       path,
-      summary: `List the ${noun}s that were seen or are declared`,
+      summary: `List the ${resource}s that were seen or are declared`,
       grouped: true,
       verb: verbs.list,
       answer: list(shape, wireComponent),
@@ -158,42 +158,42 @@ function settingsRoutes({ noun, shape, verbs, example }: ComponentKindRoutes): R
     }),
     route({
       ...componentRoute(shape),
-      id: `${noun}s.create`,
+      id: `${resource}s.create`,
       method: 'POST',
       path,
-      summary: `Declare an ${noun}`,
+      summary: `Declare an ${resource}`,
       verb: verbs.create,
-      takes: { shape: declaredShape(noun) },
+      takes: { shape: declaredShape(resource) },
       errors: WRITE_ERRORS,
       example: { body: { ...example.added, description: 'Keys of your own are kept.' } },
     }),
     route({
       ...componentRoute(shape),
-      id: `${noun}s.get`,
+      id: `${resource}s.get`,
       method: 'GET',
       path: `${path}/:id`,
-      summary: `Get an ${noun}`,
+      summary: `Get an ${resource}`,
       verb: verbs.get,
       example: { params },
     }),
     route({
       ...componentRoute(shape),
-      id: `${noun}s.update`,
+      id: `${resource}s.update`,
       method: 'PATCH',
       path: `${path}/:id`,
-      summary: `Change what is declared of an ${noun}`,
+      summary: `Change what is declared of an ${resource}`,
       description: 'The first change of one that was only seen declares it.',
       verb: verbs.update,
-      takes: { shape: declaredShape(noun), kind: 'part' },
+      takes: { shape: declaredShape(resource), kind: 'part' },
       errors: WRITE_ERRORS,
       example: { ...added, body: { disabled: true } },
     }),
     route({
       ...componentRoute(shape),
-      id: `${noun}s.remove`,
+      id: `${resource}s.remove`,
       method: 'DELETE',
       path: `${path}/:id`,
-      summary: `Remove the declaration of an ${noun}, and what is known of one that is gone`,
+      summary: `Remove the declaration of an ${resource}, and what is known of one that is gone`,
       description: `Its open incidents close. One that no file declares can only be removed when it is gone.`,
       verb: verbs.remove,
       errors: WRITE_ERRORS,
@@ -202,24 +202,24 @@ function settingsRoutes({ noun, shape, verbs, example }: ComponentKindRoutes): R
   ];
 }
 
-function statusRoutes({ noun, statusShape, verbs, example }: ComponentKindRoutes): Route[] {
-  const statusPath = `/system/status/${noun}s`;
+function statusRoutes({ resource, statusShape, verbs, example }: ComponentKindRoutes): Route[] {
+  const statusPath = `/system/status/${resource}s`;
   const params = { id: example.id };
   return [
     route({
-      id: `${noun}s.listStatus`,
+      id: `${resource}s.listStatus`,
       method: 'GET',
       path: statusPath,
-      summary: `List the health of ${noun}s`,
+      summary: `List the health of ${resource}s`,
       grouped: true,
       verb: verbs.list,
       answer: list(statusShape, wireComponentStatus),
     }),
     route({
-      id: `${noun}s.getStatus`,
+      id: `${resource}s.getStatus`,
       method: 'GET',
       path: `${statusPath}/:id`,
-      summary: `Get the health of an ${noun}`,
+      summary: `Get the health of an ${resource}`,
       grouped: true,
       verb: verbs.get,
       answer: item(statusShape, wireComponentStatus),

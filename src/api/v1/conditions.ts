@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { Condition } from '../../conditions/index.ts';
-import { getCondition, listConditions } from '../../resources/conditions.ts';
+import { getCondition, listConditions } from '../../resources/notifications.ts';
 import { item, list } from '../envelope.ts';
 import type { Shape } from '../operation.ts';
 import { type Route, route } from '../route.ts';

@@ -10,8 +10,8 @@ import {
   updateCredential,
 } from '../../resources/credentials.ts';
 import { isoTime, isoTimeOrNull } from '../envelope.ts';
-import { wireRoles } from './members.ts';
 import { noAnswer, organizationOperation } from './organization-operation.ts';
+import { wireRoles } from './roles.ts';
 
 const wireCredential = (credential: CredentialDetails) => ({
   organizationId: credential.organization,

@@ -7,7 +7,8 @@ import {
   replayDeliveries,
   retryDelivery,
 } from '../../resources/deliveries.ts';
-import type { AttemptRow } from '../../storage/stores/deliveries.ts';
+import type { Held } from '../../resources/held.ts';
+import type { AttemptRow, DeliveryRow } from '../../storage/stores/deliveries.ts';
 import type { EventRow } from '../../storage/stores/events.ts';
 import { DELIVERY_STATES } from '../../storage/tables.ts';
 import { isoTime, item, list } from '../envelope.ts';
@@ -26,11 +27,22 @@ const delivery = z.object({
   status: z.enum(['ALARM', 'OK']).describe('Whether it reports the alarm or its end.'),
   state: z.enum(DELIVERY_STATES),
   attempts: z.int().min(0),
-  nextAt: time.optional().describe('When it is tried again.'),
+  mayHaveArrived: z
+    .boolean()
+    .optional()
+    .describe(
+      'True when it has not arrived for certain and an attempt of it was written and not answered: the receiver may have it.',
+    ),
+  nextAt: time.optional().describe('When it is tried again, or what holds it is over.'),
   lastStatus: z.int().optional().describe('HTTP status of the last attempt, if there was an answer.'),
   lastError: z.string().optional(),
   createdAt: time,
-  heldBecause: z.string().optional().describe('Why it waits, when that is not for its next attempt.'),
+  heldBecause: z
+    .string()
+    .optional()
+    .describe(
+      'Why it waits, when that is not for its next attempt: muted, grouped, inhibited, behind an earlier event, a pause, a rate, a quota, a removed target; with until when or until what.',
+    ),
   retriedAt: time.optional().describe('When it was last put back into the queue.'),
   insteadOf: z.string().optional().describe('The target whose fallback this one is.'),
   batch: z
@@ -41,7 +53,7 @@ const delivery = z.object({
 });
 const deliveryShape: Shape = { name: 'Delivery', schema: delivery };
 
-export const wireDelivery = ({ row, heldBecause }: DescribedDelivery): z.output<typeof delivery> => ({
+export const wireDelivery = ({ row, held }: DescribedDelivery): z.output<typeof delivery> => ({
   id: row.id,
   target: row.target,
   notification: row.notification,
@@ -51,16 +63,23 @@ export const wireDelivery = ({ row, heldBecause }: DescribedDelivery): z.output<
   status: row.status,
   state: row.state,
   attempts: row.attempts,
-  ...(row.next_at !== null && { nextAt: isoTime(row.next_at) }),
+  ...(row.unknown_attempts > 0 && row.state !== 'sent' && { mayHaveArrived: true }),
+  ...nextAtOf(row, held),
   ...(row.last_status !== null && { lastStatus: row.last_status }),
   ...(row.last_error !== null && { lastError: row.last_error }),
   createdAt: isoTime(row.created_at),
-  ...(heldBecause !== undefined && { heldBecause }),
+  ...(held !== undefined && { heldBecause: held.because }),
   ...(row.retried_at !== null && { retriedAt: isoTime(row.retried_at) }),
   ...(row.fallback_for !== null && { insteadOf: row.fallback_for }),
   ...(row.batch !== null && { batch: row.batch }),
   ...(row.settled_at !== null && { settledAt: isoTime(row.settled_at) }),
 });
+
+/** What holds it may end at another time than was planned, or when nobody can say. */
+function nextAtOf({ next_at: planned }: DeliveryRow, held: Held | undefined): { readonly nextAt?: string } {
+  const at = held === undefined ? planned : held.until;
+  return at === null || at === undefined ? {} : { nextAt: isoTime(at) };
+}
 
 const detail = delivery.extend({
   log: z
@@ -69,13 +88,13 @@ const detail = delivery.extend({
         number: z.int().min(1),
         startedAt: time,
         durationMs: z.number(),
-        outcome: z.enum(['sent', 'retry', 'refused']),
+        outcome: z.enum(['sent', 'retry', 'unknown', 'refused']),
         status: z.int().optional(),
         reason: z.string().optional(),
         answer: z.string().optional().describe('The first 2 KB of the answer, secrets masked.'),
       }),
     )
-    .describe('Its attempts; a success at the first is not listed.'),
+    .describe('Its attempts; a success at the first is not listed where nothing was answered.'),
   event: z.looseObject({}).optional().describe('What is sent, without the fields that targets attach.'),
 });
 const deliveryDetailShape: Shape = { name: 'DeliveryDetail', schema: detail };
@@ -120,7 +139,7 @@ const wireReplay = (answer: z.output<typeof replayed>): z.output<typeof replayed
 export const deliveryRoutes: readonly Route[] = [
   route({
     id: 'deliveries.list',
-    isLive: false,
+    isLive: 'while-led',
     method: 'GET',
     path: '/deliveries',
     summary: 'List deliveries, newest first',
@@ -130,7 +149,7 @@ export const deliveryRoutes: readonly Route[] = [
   }),
   route({
     id: 'deliveries.get',
-    isLive: false,
+    isLive: 'while-led',
     method: 'GET',
     path: '/deliveries/:id',
     summary: 'Get a delivery with its attempts and its event',

@@ -14,28 +14,36 @@ import { incidentRoutes } from './incidents.ts';
 import { ingestTokenRoutes } from './ingest-tokens.ts';
 import { keyRoutes } from './keys.ts';
 import { messageRoutes } from './messages.ts';
-import { metricRoutes } from './metrics.ts';
-import { notificationRoutes } from './notifications.ts';
+import { metricRoutes, reportRoutes, suggestRoutes } from './metrics.ts';
+import { explainRoutes, inhibitionRoutes, notificationRoutes } from './notifications.ts';
 import { secretRoutes } from './secrets.ts';
 import { settingsRoutes } from './settings.ts';
+import { silenceRoutes } from './silences.ts';
 import { streamOperation } from './stream.ts';
 import { systemRoutes } from './system.ts';
-import { targetRoutes } from './targets.ts';
+import { keptSettingsRoutes, targetRoutes } from './targets.ts';
 import { userRoutes } from './users.ts';
 import { versionRoutes } from './versions.ts';
 
 /** Everything below `/api/v1` that needs a token. */
 export const routes: readonly Route[] = [
   ...authRoutes,
+  // Nothing is kept once its notification or target is removed.
+  ...keptSettingsRoutes,
   ...componentRoutes,
   ...metricRoutes,
+  ...suggestRoutes,
   ...notificationRoutes,
+  ...inhibitionRoutes,
+  ...explainRoutes,
   ...conditionRoutes,
   ...targetRoutes,
   ...incidentRoutes,
   ...deliveryRoutes,
   ...messageRoutes,
+  ...silenceRoutes,
   ...groupRoutes,
+  ...reportRoutes,
   ...secretRoutes,
   ...ingestTokenRoutes,
   ...userRoutes,

@@ -1,24 +1,16 @@
-import type { MemberRoles, OrganizationMember } from '../../auth/organizations/members.ts';
+import type { OrganizationMember } from '../../auth/organizations/members.ts';
+import type { Secret } from '../../lib/secret.ts';
 import {
   createMember,
   getMember,
   listMembers,
-  PRODUCT,
   removeMember,
+  resetMemberPassword,
   updateMember,
-  type WrittenRoles,
 } from '../../resources/members.ts';
 import { isoTime } from '../envelope.ts';
 import { noAnswer, organizationOperation } from './organization-operation.ts';
-
-export const wireRoles = ({ organizationRole, workspaces }: MemberRoles): WrittenRoles => ({
-  organizationRole,
-  workspaces: workspaces.map(({ workspace: workspaceId, role }) =>
-    role === 'admin'
-      ? { workspaceId, workspaceRole: 'admin' }
-      : { workspaceId, workspaceRole: 'user', products: [{ product: PRODUCT, role }] },
-  ),
-});
+import { wireRoles } from './roles.ts';
 
 const wireMember = (member: OrganizationMember) => ({
   userId: member.userId,
@@ -31,6 +23,14 @@ const wireMember = (member: OrganizationMember) => ({
   createdDate: isoTime(member.createdAt),
   lastUpdatedBy: member.updatedBy,
   lastUpdatedDate: isoTime(member.updatedAt),
+});
+
+const wireWithPassword = ({
+  initialPassword,
+  ...member
+}: OrganizationMember & { readonly initialPassword: Secret }) => ({
+  ...wireMember(member),
+  initialPassword: initialPassword.reveal(),
 });
 
 export const memberOperations = [
@@ -49,10 +49,7 @@ export const memberOperations = [
     status: 201,
     createdKey: 'userId',
     verb: createMember,
-    answer: ({ initialPassword, ...member }) => ({
-      ...wireMember(member),
-      ...(initialPassword !== undefined && { initialPassword: initialPassword.reveal() }),
-    }),
+    answer: wireWithPassword,
   }),
   organizationOperation({
     id: 'members.get',
@@ -69,6 +66,14 @@ export const memberOperations = [
     status: 204,
     verb: updateMember,
     answer: noAnswer,
+  }),
+  organizationOperation({
+    id: 'members.resetPassword',
+    method: 'POST',
+    path: '/members/:id/password',
+    status: 200,
+    verb: resetMemberPassword,
+    answer: wireWithPassword,
   }),
   organizationOperation({
     id: 'members.remove',

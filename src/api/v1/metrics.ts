@@ -1,15 +1,18 @@
 import * as z from 'zod';
 import { componentName } from '../../pipelines/components/component.ts';
-import { MINUTE_METRICS, type MinuteMetric } from '../../pipelines/history/minute-codec.ts';
+import type { MinuteMetric } from '../../pipelines/history/minute-codec.ts';
 import type { ComponentKind } from '../../pipelines/metric.ts';
 import {
   listMetrics,
   type MeasuredComponent,
   queryMetrics,
+  RECORDED_METRICS,
   type RecordedSeries,
   type SeenComponent,
 } from '../../resources/metrics.ts';
-import { list } from '../envelope.ts';
+import { getReport, type Report } from '../../resources/report.ts';
+import { type SuggestedComponent, suggest } from '../../resources/suggest.ts';
+import { isoTime, item, list } from '../envelope.ts';
 import type { Shape } from '../operation.ts';
 import { type Route, route } from '../route.ts';
 
@@ -76,7 +79,7 @@ const series = z.object({
   id: z.string().describe('What it is called in paths.'),
   group: z.string(),
   pipeline: z.string(),
-  metric: z.enum(MINUTE_METRICS),
+  metric: z.enum(RECORDED_METRICS),
   points: z
     .array(z.tuple([z.number(), z.number().nullable()]))
     .describe('Epoch ms of the beginning of each step, and its value; null where nothing is known of it.'),
@@ -110,7 +113,7 @@ export const metricRoutes: readonly Route[] = [
     path: '/system/metrics/query',
     summary: 'Get what inputs and outputs did, minute by minute or in longer steps, as series',
     description:
-      'Steps add up counters, and of `health`, `up`, `blocked` and `queue_size` have the worst. Minutes are kept for `retention.minutes`.',
+      'Steps add up counters, and of `health`, `up`, `blocked` and `queue_size` have the worst. Minutes are kept for `retention.minutes` and hours for `retention.hours`. An answer is made of hours where it begins before the minutes that are kept, is too long to be made of minutes, or asks for what is known of hours only; its `step` must then be whole hours.',
     grouped: true,
     verb: queryMetrics,
     takes: { shape: { name: 'MetricsQuery' } },
@@ -123,5 +126,173 @@ export const metricRoutes: readonly Route[] = [
         to: '2026-01-01T00:02:00Z',
       },
     },
+  }),
+];
+
+const count = z.int().min(0);
+
+const report = z.object({
+  since: z.iso.datetime(),
+  until: z.iso.datetime(),
+  incidents: count.describe('That opened in this time.'),
+  noisiest: z
+    .array(z.object({ notification: z.string(), incidents: count, deliveries: count }))
+    .describe('The notifications with the most incidents, 20 at most.'),
+  timeToNotify: z
+    .object({
+      incidents: count.describe('Of the newest 50,000, those that somebody was notified of.'),
+      p50Ms: z.number().nullable(),
+      p99Ms: z.number().nullable(),
+    })
+    .describe(
+      'From the opening of an incident until the first target had its alarm, mute windows, groups and silences included; targets that keep a record do not count.',
+    ),
+  unacknowledged: z
+    .object({
+      total: count,
+      incidents: z
+        .array(
+          z.object({
+            id: z.string(),
+            notification: z.string(),
+            subject: z.string(),
+            state: z.enum(['open', 'closed']),
+            severity: z.string().describe('Of its alarms.'),
+            openedAt: z.iso.datetime(),
+            closedAt: z.iso.datetime().nullable(),
+            text: z.string(),
+          }),
+        )
+        .describe('20 at most: those that are open, then the newest.'),
+    })
+    .describe('Incidents that opened in this time and that nobody has acknowledged.'),
+  failedTargets: z
+    .array(
+      z.object({
+        target: z.string(),
+        deliveries: count,
+        refused: count,
+        exhausted: count,
+        unknown: count.describe('They may have arrived.'),
+        retries: count.describe('Attempts beside the first of each delivery.'),
+      }),
+    )
+    .describe('Targets with deliveries that were refused, given up, or may not have arrived; 20 at most.'),
+  unwatched: z
+    .object({
+      total: count,
+      components: z
+        .array(
+          z.object({
+            component: z.string().describe('Its `type:id`.'),
+            kind: z.enum(['input', 'output']),
+            id: z.string(),
+            group: z.string(),
+            pipeline: z.string(),
+          }),
+        )
+        .describe('100 at most.'),
+    })
+    .describe('Inputs and outputs that no enabled notification is about.'),
+});
+const reportShape: Shape = { name: 'Report', schema: report };
+
+const wireReport = ({ span, unacknowledged, unwatched, ...counts }: Report) => ({
+  ...counts,
+  since: isoTime(span.since),
+  until: isoTime(span.until),
+  unacknowledged: {
+    total: unacknowledged.total,
+    incidents: unacknowledged.rows.map(row => ({
+      ...{ id: row.id, notification: row.notification, subject: row.subject, state: row.state },
+      ...{ severity: row.severity, text: row.text, openedAt: isoTime(row.opened_at) },
+      closedAt: row.closed_at === null ? null : isoTime(row.closed_at),
+    })),
+  },
+  unwatched: {
+    total: unwatched.total,
+    components: unwatched.components.map(({ component, group }) => ({
+      component: componentName(component),
+      kind: component.kind,
+      id: component.id,
+      group,
+      pipeline: component.pipeline,
+    })),
+  },
+});
+
+export const reportRoutes: readonly Route[] = [
+  route({
+    id: 'report.get',
+    method: 'GET',
+    path: '/report',
+    summary:
+      'Get what alerted most in a time, how soon somebody was notified, what nobody acknowledged, which targets failed, and what no notification is about',
+    verb: getReport,
+    answer: item(reportShape, wireReport),
+    example: { query: { since: '7d' } },
+  }),
+];
+
+const threshold = {
+  conf: z
+    .record(z.string(), z.union([z.string(), z.number()]))
+    .describe('Settings for `conf` of a notification, beside `name`.'),
+  fired: z.int().min(0).describe('How many alarms these would have been in the recorded time.'),
+};
+
+const suggested = z.object({
+  component: z.string().describe('Its `type:id`.'),
+  kind: z.enum(['input', 'output']),
+  id: z.string().describe('What it is called in paths.'),
+  group: z.string(),
+  pipeline: z.string(),
+  recordedMinutes: z
+    .int()
+    .min(0)
+    .describe(
+      'Minutes of the last 8 days in which a reading showed it; with less than a day nothing is suggested.',
+    ),
+  suggestions: z.array(
+    z.object({
+      condition: z.string(),
+      ...threshold,
+      reason: z.string().describe('The numbers that it follows from.'),
+      others: z.array(z.object(threshold)).describe('Other thresholds, to compare.'),
+    }),
+  ),
+});
+const suggestedShape: Shape = { name: 'Suggestions', schema: suggested };
+
+const wireSuggested = ({
+  component,
+  group,
+  recordedMinutes,
+  suggestions,
+}: SuggestedComponent): z.output<typeof suggested> => ({
+  component: componentName(component),
+  kind: component.kind,
+  id: component.id,
+  group,
+  pipeline: component.pipeline,
+  recordedMinutes,
+  suggestions: suggestions.map(({ conf, others, ...rest }) => ({
+    ...rest,
+    conf: { ...conf },
+    others: others.map(other => ({ conf: { ...other.conf }, fired: other.fired })),
+  })),
+});
+
+export const suggestRoutes: readonly Route[] = [
+  route({
+    id: 'suggest.list',
+    method: 'GET',
+    path: '/suggest',
+    summary: 'List thresholds that suit what inputs and outputs did, with how often each would have alerted',
+    description: '20 inputs and outputs at most in one answer; `offset` goes on.',
+    grouped: true,
+    verb: suggest,
+    answer: list(suggestedShape, wireSuggested),
+    example: { query: { component: 'syslog:app' } },
   }),
 ];

@@ -17,7 +17,7 @@ interface OrganizationInput {
 
 /** An operation of the management plane, which is compatible with Cribl's, and the verb behind it. */
 export interface OrganizationOperation<Id extends `${Resource}.${string}` = `${Resource}.${string}`> {
-  /** `noun.verb`, for the audit and the command line. */
+  /** `resource.verb`, for the audit and the command line. */
   readonly id: Id;
   readonly method: Method;
   /** With `:name` parameters, below `/v1/organizations/:org`. */

@@ -15,6 +15,10 @@ const engine = z.object({
   state: z.enum(['waiting', 'reachable', 'unreachable']),
   lastAt: z.iso.datetime().optional().describe('When it was last read, or last sent.'),
   error: z.string().optional(),
+  uncounted: z
+    .object({ reason: z.string(), at: z.iso.datetime().describe('When a reading last showed it.') })
+    .optional()
+    .describe('What its counters lack, or may lack, and why; for a day.'),
   instances: z.int().min(0),
   components: z.int().min(0),
 });
@@ -29,18 +33,25 @@ export const wireEngine = (state: PipelineState): z.output<typeof engine> => ({
   state: state.state,
   ...(state.lastAt !== null && { lastAt: isoTime(state.lastAt) }),
   ...(state.error !== null && { error: state.error }),
+  ...(state.uncounted !== null && {
+    uncounted: { reason: state.uncounted.reason, at: isoTime(state.uncounted.at) },
+  }),
   instances: state.instances,
   components: state.components,
 });
 
-const info = z.object({
-  hostname: z.string(),
-  version: z.string(),
-  apiPort: z.int(),
+const machine = z.object({
+  hostname: z.string().describe('As what else is said of the machine, absent in hosted installations.'),
   loadavg: z.array(z.number()).readonly().describe('Over 1, 5 and 15 minutes.'),
   memory: z.object({ free: z.number(), total: z.number() }).describe('Bytes.'),
   cpus: z.array(z.object({ model: z.string(), speed: z.number() })).readonly(),
   os: z.object({ platform: z.string(), arch: z.string(), release: z.string() }),
+});
+
+const info = z.object({
+  ...machine.partial().shape,
+  version: z.string(),
+  apiPort: z.int(),
   BUILD: z.object({ VERSION: z.string() }),
   uptime: z.number().describe('Seconds.'),
   distMode: z.literal('single'),
@@ -49,8 +60,14 @@ const info = z.object({
 const infoShape: Shape = { name: 'SystemInfo', schema: info };
 
 /** `/system/info`, under Cribl's names. */
-const wireInfo = ({ instance, uptimeSeconds, ...facts }: SystemInfo): z.output<typeof info> => ({
+const wireInfo = ({
+  instance,
+  uptimeSeconds,
+  machine: own,
+  ...facts
+}: SystemInfo): z.output<typeof info> => ({
   ...facts,
+  ...own,
   BUILD: { VERSION: facts.version },
   uptime: uptimeSeconds,
   distMode: 'single',

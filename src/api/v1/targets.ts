@@ -3,14 +3,16 @@ import { isMap, type PlainMap } from '../../config/plain.ts';
 import { shownTarget } from '../../config/secrets/shown.ts';
 import type { TestResult } from '../../delivery/test-send.ts';
 import { resolveAliases } from '../../lib/aliases.ts';
-import type { Call } from '../../resources/context.ts';
+import type { Call, KeptSettings } from '../../resources/context.ts';
 import { etagOf } from '../../resources/etag.ts';
 import { itemBody } from '../../resources/item-writes.ts';
 import {
   createTarget,
   type DescribedTarget,
   getTarget,
+  listKeptSettings,
   listTargets,
+  removeKeptSettings,
   removeTarget,
   testTarget,
   updateTarget,
@@ -29,9 +31,17 @@ const kindName = (type: string): string =>
     .join('')}Target`;
 
 const status = z.object({
-  health: z.enum(['Green', 'Red']).describe('Red while deliveries to it fail, and while it is switched off.'),
+  health: z
+    .enum(['Green', 'Yellow', 'Red'])
+    .describe(
+      'Red while deliveries to it fail, and while it is switched off; Yellow while an expression of it fails.',
+    ),
   since: z.iso.datetime().optional().describe('Since when it fails.'),
   error: z.string().optional().describe('What its last failure was, or why it is switched off.'),
+  warning: z
+    .string()
+    .optional()
+    .describe('The expression of it that failed in the last attempt, and what was done without it.'),
   heldBecause: z.string().optional().describe('Why what is due for it waits its turn, while it does.'),
 });
 
@@ -50,23 +60,38 @@ const targetShape: Shape = {
 };
 
 /** Effective settings, secrets masked. */
-export function wireTarget({ settings, switchedOff, failure, heldBecause }: DescribedTarget): object {
+export function wireTarget({
+  settings,
+  switchedOff,
+  failure,
+  heldBecause,
+  warning,
+}: DescribedTarget): object {
   const type = typeof settings.type === 'string' ? findTargetType(settings.type) : undefined;
   const others = Object.entries(type?.aliases ?? {}).map(([name, key]) => [name, settings[key]]);
   return {
     ...settings,
     ...Object.fromEntries(others),
-    status: { ...wireHealth(failure, switchedOff), ...(heldBecause !== undefined && { heldBecause }) },
+    status: {
+      ...wireHealth(failure, switchedOff, warning),
+      ...(heldBecause !== undefined && { heldBecause }),
+    },
   };
 }
 
 function wireHealth(
   failure: IncidentRow | undefined,
   switchedOff: string | undefined,
+  warning: string | undefined,
 ): z.output<typeof status> {
   const error = switchedOff === undefined ? failure?.text : `switched off: ${switchedOff}`;
-  if (error === undefined) return { health: 'Green' };
-  return { health: 'Red', ...(failure && { since: isoTime(failure.opened_at) }), error };
+  if (error === undefined) return warning === undefined ? { health: 'Green' } : { health: 'Yellow', warning };
+  return {
+    health: 'Red',
+    ...(failure && { since: isoTime(failure.opened_at) }),
+    error,
+    ...(warning !== undefined && { warning }),
+  };
 }
 
 /**
@@ -86,7 +111,7 @@ const testFields = {
   target: z.string().describe('Id of the target that was sent to.'),
   success: z.boolean().describe('Whether it arrived.'),
   verdict: z
-    .enum(['sent', 'retry', 'refused'])
+    .enum(['sent', 'retry', 'unknown', 'refused'])
     .describe('What a delivery would do now: it has arrived, is tried again, or is given up.'),
   reason: z.string().optional().describe('Why it did not arrive; of one that did, what it does not show.'),
   request: z
@@ -217,5 +242,50 @@ export const targetRoutes: readonly Route[] = [
     answer: item(testResultShape, wireTestResult),
     errors: ['rate-limited', 'unprocessable', 'configuration-broken', 'conflict'],
     example: { params: { id: 'log' }, body: {} },
+  }),
+];
+
+const keptSettings = z.object({
+  id: z.string(),
+  target: z.string().describe('The target whose settings they were.'),
+  type: z.string().describe('Its type by them.'),
+  reason: z
+    .enum(['changed', 'removed'])
+    .describe('Whether the target has other settings now, or is not configured any more.'),
+  replacedAt: z.iso.datetime().describe('When that happened.'),
+  expiresAt: z.iso.datetime().describe('When they are dropped at the latest.'),
+  incidents: z.int().describe('How many open incidents may be open by them.'),
+});
+const keptSettingsShape: Shape = { name: 'KeptSettings', schema: keptSettings };
+
+const wireKeptSettings = (kept: KeptSettings): z.output<typeof keptSettings> => ({
+  ...kept,
+  replacedAt: isoTime(kept.replacedAt),
+  expiresAt: isoTime(kept.expiresAt),
+});
+
+const keptPath = '/kept-settings';
+
+export const keptSettingsRoutes: readonly Route[] = [
+  route({
+    id: 'keptSettings.remove',
+    method: 'DELETE',
+    path: `${keptPath}/:id`,
+    summary: 'Remove kept settings, such as those with a secret that has leaked',
+    description: 'What is open by them is closed by nothing any more: close it by hand.',
+    verb: removeKeptSettings,
+    answer: item(keptSettingsShape, wireKeptSettings),
+    errors: ['not-found'],
+    example: { params: { id: '{kept}' } },
+  }),
+  route({
+    id: 'keptSettings.list',
+    method: 'GET',
+    path: keptPath,
+    summary: 'List the settings of before that are kept for the ends of alarms, the oldest first',
+    description:
+      'What they are is not shown: they hold secrets. They are dropped when nothing is open by them any more, after 30 days at the latest.',
+    verb: listKeptSettings,
+    answer: list(keptSettingsShape, wireKeptSettings),
   }),
 ];

@@ -1,3 +1,4 @@
+import type { QueueHold } from '../../delivery/limits/limits.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { AppError } from '../../lib/errors.ts';
 import type { Components } from '../../pipelines/components/component.ts';
@@ -10,6 +11,9 @@ export const notLeading = (): AppError =>
     retryAfterSeconds: 1,
   });
 
+/** What holds every delivery while no process leads. */
+export const NOT_LED: QueueHold = { kind: 'not-led' };
+
 /** The inputs and outputs of a process that reads no pipeline. */
 export const NO_COMPONENTS: Components = {
   revision: 0,
@@ -19,6 +23,7 @@ export const NO_COMPONENTS: Components = {
   },
   silentMs: () => 0,
   lastDataAt: () => null,
+  hosts: () => [],
   presence() {
     throw notLeading();
   },
@@ -26,6 +31,8 @@ export const NO_COMPONENTS: Components = {
   hasMetric: () => false,
   measure: () => undefined,
   queueUsage: () => undefined,
+  usual: () => undefined,
+  observed: () => undefined,
   pipeline: () => undefined,
   pipelines: () => [],
 };

@@ -5,7 +5,12 @@ import { WHOLE_EVENT_FIELDS } from '../../conditions/index.ts';
 import type { Configuration, Declared } from '../../config/configuration.ts';
 import { createOperatorFiles, NO_OPERATOR_FILES } from '../../config/operator-files.ts';
 import type { Quotas } from '../../config/quotas.ts';
-import { createDispatcher, type Dispatcher, type DispatcherOptions } from '../../delivery/dispatcher.ts';
+import {
+  createDispatcher,
+  type Dispatcher,
+  type DispatcherOptions,
+  Sending,
+} from '../../delivery/dispatcher.ts';
 import { createResultBus, type ResultBus } from '../../delivery/results.ts';
 import { createRetry, type Retry } from '../../delivery/retry.ts';
 import type { Clock } from '../../lib/clock.ts';
@@ -13,15 +18,29 @@ import type { MonotonicIds } from '../../lib/ids.ts';
 import type { KeyRing } from '../../lib/keyring.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { ObservedClock } from '../../lib/observed-clock.ts';
+import { createRepeat } from '../../lib/repeat.ts';
 import { createEngine, type Engine, type EngineOptions } from '../../notifications/engine.ts';
 import type { ReceiveEvents } from '../../notifications/external-events.ts';
 import { failingTargets } from '../../notifications/incidents/target-health.ts';
 import { HEARTBEATS_FILE } from '../../notifications/rules/heartbeats-file.ts';
+import { openSecondsOf } from '../../notifications/subjects.ts';
 import type { Component } from '../../pipelines/components/component.ts';
+import { createComponentIds } from '../../pipelines/components/component-ids.ts';
 import { createMatchingLimit } from '../../pipelines/engines/matching-limit.ts';
-import { createMinuteRecorder, type MinuteRecorder } from '../../pipelines/history/recorder.ts';
+import {
+  createHourKeeper,
+  createMinuteRecorder,
+  type HourKeeper,
+  type MinuteRecorder,
+} from '../../pipelines/history/recorder.ts';
+import { componentHash, HOUR_MS } from '../../pipelines/history/row-ids.ts';
+import { createUsualRates } from '../../pipelines/history/usual-rate.ts';
+import { createUsualVolumes, type UsualVolumes } from '../../pipelines/history/usual-volumes.ts';
 import type { ComponentKind } from '../../pipelines/metric.ts';
 import { createMonitor, type Monitor } from '../../pipelines/monitor.ts';
+import { snapshotFile } from '../../pipelines/snapshot/file.ts';
+import { snapshotInStore } from '../../pipelines/snapshot/stored.ts';
+import type { KeptSettingsAccess } from '../../resources/context.ts';
 import type { Storage } from '../../storage/storage.ts';
 import type { Meters } from '../meters.ts';
 import type { Outgoing } from '../outgoing.ts';
@@ -30,11 +49,13 @@ import { createTeardown, type Teardown } from '../teardown.ts';
 import { sendHeartbeats, whyStalled } from './heartbeat.ts';
 import { fencedStorage, type LeaderTask, type LeaderTerm } from './lease.ts';
 import { openRemovedTargets, type RemovedTargets } from './removed-targets.ts';
-import { continueIds, dropStaleSnapshot } from './takeover.ts';
+import { continueIds, dropStaleFiles, SNAPSHOT_FILE } from './takeover.ts';
 
 export interface LeaderOptions {
   readonly workspace: string;
   readonly storage: Storage;
+  /** True when several processes may have the store. */
+  readonly isShared: boolean;
   readonly keyRing: KeyRing;
   readonly outgoing: Outgoing;
   readonly secretOf: (name: string) => string | undefined;
@@ -63,15 +84,27 @@ export interface Leader extends LeaderTask {
   /** Takes over another configuration. */
   apply(now: Configuration): void;
   readonly requeue: Retry;
-  readonly heldBecause: Dispatcher['waitReason'];
+  readonly explainer: Engine['explainer'];
+  readonly refreshSilences: Engine['refreshSilences'];
+  readonly refreshAcknowledgement: Engine['refreshAcknowledgement'];
+  readonly warningOf: Dispatcher['warningOf'];
+  readonly hold: Dispatcher['hold'];
+  readonly markWell: Dispatcher['markWell'];
+  /** Settings of before that are kept for the ends of alarms. */
+  readonly keptSettings: KeptSettingsAccess;
   /** Forgets an input or output that is gone, and closes its incidents. Throws `conflict` when it may be there. */
   removeComponent(component: Component): Promise<void>;
   /** For how long, in milliseconds, not every notification has been evaluated. */
   incompleteMs(): number;
+  /** What evaluation takes; undefined where nothing bounds it. */
+  evaluationCosts: Engine['evaluationCosts'];
 }
 
+/** How often settings of before that nothing needs any more are looked for: they hold secrets. */
+const FORGETTING_MS = 600_000;
+
 export async function startLeader(options: LeaderOptions, term: LeaderTerm): Promise<Leader> {
-  const { workspace, keyRing, ids, logger } = options;
+  const { workspace, keyRing, ids, logger, clock } = options;
   const storage = fencedStorage(options.storage, term);
   const stores = storage.in(workspace);
   // The clock of the last leader may have been ahead of ours.
@@ -79,7 +112,7 @@ export async function startLeader(options: LeaderOptions, term: LeaderTerm): Pro
   const leader = new WorkspaceLeader({
     ...options,
     ...{ storage, term },
-    removedTargets: await openRemovedTargets({ workspace, storage, keyRing, logger }),
+    removedTargets: await openRemovedTargets({ workspace, storage, keyRing, logger, clock, ids }),
     failing: failingTargets(await stores.incidents.open()),
   });
   try {
@@ -101,25 +134,38 @@ class WorkspaceLeader implements Leader {
   readonly monitor: Monitor;
   readonly minutes: MinuteRecorder;
   readonly requeue: Retry;
+  readonly keptSettings: Leader['keptSettings'];
   readonly #options: WorkspaceLeaderOptions;
   readonly #teardown: Teardown;
+  readonly #sending: Sending;
   readonly #dispatcher: Dispatcher;
   readonly #engine: Engine;
   readonly #sweep: RetentionSweep;
+  readonly #hours: HourKeeper;
   #isDisabled: IsDisabled;
   #stopsInTime = true;
 
   constructor(options: WorkspaceLeaderOptions) {
-    const { workspace, storage, meters, configuration } = options;
+    const { workspace, storage, clock, meters, configuration } = options;
     this.#options = options;
     this.#teardown = createTeardown(options.logger);
     this.#isDisabled = disabledIn(configuration());
-    this.monitor = monitorOf(options);
+    const usual = usualOf(options);
+    this.#teardown.add('baselines', () => usual.stop());
+    this.monitor = monitorOf(options, usual);
     const results = meteredResults(meters);
-    this.#dispatcher = createDispatcher({ ...deliveryOptions(options), results });
+    const delivery = deliveryOptions(options);
+    this.#sending = new Sending({ ...delivery, results });
+    this.#dispatcher = createDispatcher({
+      ...delivery,
+      results,
+      sendsUntil: () => this.#sending.until(),
+      replacements: row => this.#engine.replacementsFor(row),
+    });
     this.#engine = createEngine({
       ...evaluationOptions(options),
       components: this.monitor.components,
+      usualRates: createUsualRates({ clock, read: ids => storage.in(workspace).minutes.byIds(ids) }),
       results,
       outbox: {
         enqueue: (rows, event) => {
@@ -133,7 +179,16 @@ class WorkspaceLeader implements Leader {
     this.monitor.retain(component => this.#engine.retains(component));
     this.#sweep = sweepOf(options);
     this.minutes = minutesOf(options, this.monitor);
+    this.#hours = hoursOf(options, this.monitor);
     this.requeue = createRetry({ workspace, storage, dispatcher: this.#dispatcher });
+    this.keptSettings = {
+      list: () => options.removedTargets.list(),
+      remove: async id => {
+        const removed = await options.removedTargets.remove(id);
+        this.apply(configuration());
+        return removed;
+      },
+    };
   }
 
   async start(): Promise<void> {
@@ -141,11 +196,13 @@ class WorkspaceLeader implements Leader {
     this.#registerTeardown();
     // At once, whatever else is still being stopped by then.
     term.signal.addEventListener('abort', () => void this.#dispatcher.stop(false), { once: true });
+    await this.#sending.start();
     this.apply(configuration());
-    await dropStaleSnapshot(dataFolder, term.lease.epoch);
+    await dropStaleFiles(dataFolder, term.lease.epoch);
     await this.monitor.start();
     await this.#engine.start();
     this.minutes.start();
+    this.#hours.start();
     this.#sweep.start();
   }
 
@@ -154,8 +211,8 @@ class WorkspaceLeader implements Leader {
     this.#isDisabled = disabledIn(now);
     this.monitor.configure(now.settings.pipelines);
     const removed = removedTargets.removed(now.targets);
-    this.#engine.configure(now.notifications, now.targets, removed);
-    this.#dispatcher.configure(now.targets, removed);
+    this.#engine.configure(now.notifications, now.targets, removed, now.inhibitions);
+    this.#dispatcher.configure(removedTargets.withEarlier(now.targets), removedTargets.withEarlier(removed));
     void removedTargets.save(now.targets);
   }
 
@@ -168,12 +225,36 @@ class WorkspaceLeader implements Leader {
     await this.#engine.componentRemoved(component);
   }
 
-  heldBecause(target: string): string | undefined {
-    return this.#dispatcher.waitReason(target);
+  markWell(target: string): void {
+    this.#dispatcher.markWell(target);
+  }
+
+  hold(...delivery: Parameters<Dispatcher['hold']>): ReturnType<Dispatcher['hold']> {
+    return this.#dispatcher.hold(...delivery);
+  }
+
+  get explainer(): Engine['explainer'] {
+    return this.#engine.explainer;
+  }
+
+  refreshAcknowledgement(incident: string): Promise<void> {
+    return this.#engine.refreshAcknowledgement(incident);
+  }
+
+  refreshSilences(): Promise<void> {
+    return this.#engine.refreshSilences();
+  }
+
+  warningOf(target: string): string | undefined {
+    return this.#dispatcher.warningOf(target);
   }
 
   incompleteMs(): number {
     return this.#engine.incompleteMs();
+  }
+
+  evaluationCosts(): ReturnType<Engine['evaluationCosts']> {
+    return this.#engine.evaluationCosts();
   }
 
   async stop(inTime: boolean): Promise<void> {
@@ -187,8 +268,21 @@ class WorkspaceLeader implements Leader {
     const engine = this.#engine;
     const dispatcher = this.#dispatcher;
     this.#teardown.add('pipelines', () => this.monitor.stop());
-    this.#teardown.add('removed targets', () => removedTargets.idle());
-    this.#teardown.add('delivery', () => dispatcher.stop(this.#stopsInTime));
+    const forgetting = createRepeat({
+      ...{ clock: this.#options.clock, interval: FORGETTING_MS },
+      work: () => removedTargets.sweep(),
+      // It reports them itself.
+      faults: { failed: () => {} },
+    });
+    forgetting.start();
+    this.#teardown.add('removed targets', async () => {
+      await forgetting.stop();
+      await removedTargets.idle();
+    });
+    this.#teardown.add('delivery', async () => {
+      await dispatcher.stop(this.#stopsInTime);
+      await this.#sending.stop();
+    });
     this.#teardown.add('notifications', () => engine.stop());
     this.#teardown.add(
       'heartbeat',
@@ -199,7 +293,9 @@ class WorkspaceLeader implements Leader {
       }),
     );
     this.#teardown.add('retention', () => this.#sweep.stop());
-    this.#teardown.add('history', () => this.minutes.stop());
+    this.#teardown.add('history', async () => {
+      await Promise.all([this.minutes.stop(), this.#hours.stop()]);
+    });
   }
 }
 
@@ -212,13 +308,18 @@ function meteredResults(meters: Meters): ResultBus {
   return results;
 }
 
-function monitorOf(options: WorkspaceLeaderOptions): Monitor {
+function monitorOf(options: WorkspaceLeaderOptions, usual: UsualVolumes): Monitor {
   const { outgoing, clock, observedClock, logger, dataFolder, random, meters, quotas } = options;
-  const { configFolder: folder } = options;
+  const { configFolder: folder, workspace, storage, isShared } = options;
   return createMonitor({
-    ...{ http: outgoing.http, clock: observedClock, logger, dataFolder, random },
+    ...{ http: outgoing.http, clock: observedClock, logger, random },
+    snapshot: isShared
+      ? snapshotInStore({ workspace, storage })
+      : snapshotFile(join(dataFolder, SNAPSHOT_FILE)),
     files: folder === undefined ? NO_OPERATOR_FILES : createOperatorFiles({ folder, clock }),
     meter: meters.pipelines,
+    usual: (...asked) => usual.usual(...asked),
+    ids: createComponentIds({ workspace, storage, clock, logger, mostComponents: quotas?.components }),
     quotas,
     matching:
       quotas &&
@@ -267,9 +368,11 @@ function evaluationOptions({
   expiries,
   meters,
   quotas,
+  removedTargets,
 }: WorkspaceLeaderOptions) {
   return {
     ...{ workspace, storage, clock, observedClock, ids, expiries },
+    changedTargets: removedTargets.changed(configuration().targets),
     logger: logger.child({ component: 'notifications' }),
     expressionFailed: meters.expressionFailed,
     externalUrl: () => configuration().settings.instance.externalUrl,
@@ -304,6 +407,30 @@ const minutesOf = (
     maxComponents: () => configuration().settings.history.components,
     append: rows => storage.transaction(tx => tx.in(workspace).appendMinutes(rows)),
   });
+
+const usualOf = ({ workspace, storage, clock, logger }: LeaderOptions): UsualVolumes =>
+  createUsualVolumes({
+    hours: storage.in(workspace).hours,
+    clock,
+    logger: logger.child({ component: 'history' }),
+  });
+
+const hoursOf = (
+  { workspace, storage, clock, logger }: LeaderOptions,
+  { components }: Monitor,
+): HourKeeper => {
+  const { minutes, incidents } = storage.in(workspace);
+  return createHourKeeper({
+    ...{ minutes, clock },
+    logger: logger.child({ component: 'history' }),
+    transaction: work => storage.transaction(tx => work(tx.in(workspace))),
+    async openSeconds(hour) {
+      const span = { from: hour, until: hour + HOUR_MS };
+      const open = openSecondsOf(await incidents.openBetween(span.from, span.until), components.all(), span);
+      return new Map([...open].map(([component, seconds]) => [componentHash(component), seconds]));
+    },
+  });
+};
 
 type IsDisabled = (kind: ComponentKind, subject: Subject) => boolean;
 

@@ -1,8 +1,11 @@
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { type TestClock, testClock } from '../../../test/helpers/clock.ts';
+import { countingIds } from '../../../test/helpers/counting-ids.ts';
 import { openTestStorage, type TestStorage } from '../../../test/helpers/storage.ts';
 import { closing, opening } from '../../../test/helpers/transitions.ts';
 import { settle } from '../../../test/storage/rows.ts';
+import type { Ids } from '../../lib/ids.ts';
 import { type KeyRing, openKeyRing } from '../../lib/keyring.ts';
 import { silentLogger } from '../../lib/logger.ts';
 import type { Storage } from '../../storage/storage.ts';
@@ -12,6 +15,8 @@ import { webhook } from '../../targets/webhook/webhook.ts';
 import { openRemovedTargets, type RemovedTargets } from './removed-targets.ts';
 
 let test: TestStorage;
+let clock: TestClock;
+let ids: Ids;
 let keyRing: KeyRing;
 let kept: RemovedTargets;
 let logged: string[];
@@ -25,6 +30,8 @@ let between: (() => Promise<void>) | undefined;
 
 beforeEach(async () => {
   test = await openTestStorage();
+  clock = testClock();
+  ids = countingIds();
   keyRing = await openKeyRing({ path: join(test.folder, 'keys'), mayCreate: true });
   logged = [];
   fields = [];
@@ -62,7 +69,7 @@ function open(ring = keyRing): Promise<RemovedTargets> {
     },
   };
   const logger = { ...silentLogger, warn: note, error: note };
-  return openRemovedTargets({ workspace: 'default', storage, keyRing: ring, logger });
+  return openRemovedTargets({ workspace: 'default', storage, keyRing: ring, logger, clock, ids });
 }
 
 async function look<Answer>(read: () => Promise<Answer>): Promise<Answer> {
@@ -223,7 +230,8 @@ it.each<[string, Target, boolean]>([
     kept = await open();
     await kept.save([changed]);
     await kept.save([changed]);
-    const message = 'alarms stay open where the target sent to before; resolve them there by hand';
+    const message =
+      'alarms are open where the target sent to before; its settings are kept until they end, for 30 days at most';
     const facts = { target: 'hook', count: 1, incidents: [alarm.event.incidentId] };
     expect(logged).toEqual(isTold ? [message] : []);
     expect(fields).toEqual(isTold ? [facts] : []);
@@ -234,4 +242,91 @@ it('says nothing of a target that moves while it has told no alarm', async () =>
   await kept.save([pager('key-of-a')]);
   await kept.save([pager('key-of-b')]);
   expect(logged).toEqual([]);
+});
+
+/** Ids of the settings of before by which ends are sent, as the next process finds them as well. */
+async function earlier(target: Target): Promise<string[]> {
+  await kept.idle();
+  const ids = (from: RemovedTargets) =>
+    from.withEarlier([target]).flatMap(one => (one.earlier?.() ?? []).map(({ id }) => id));
+  expect(ids(await open())).toEqual(ids(kept));
+  return ids(kept);
+}
+
+it('keeps the settings by which an alarm was opened until its incident is over, and lists them without secrets', async () => {
+  const alarm = opening();
+  await test.storage.commit(alarm.operation);
+  await kept.save([pager('key-of-a')]);
+  const at = clock.now();
+  await kept.save([pager('key-of-b')]);
+  const [id] = await earlier(pager('key-of-b'));
+  expect(id).toEqual(expect.any(String));
+  const [own] = kept.withEarlier([pager('key-of-b')]).flatMap(one => one.earlier?.() ?? []);
+  expect(own?.target.destination).toBe(pager('key-of-a').destination);
+  const listed = await kept.list();
+  expect(listed).toEqual([
+    {
+      ...{ id, target: 'hook', type: 'pager_duty', reason: 'changed', replacedAt: at },
+      ...{ expiresAt: at + 30 * 86_400_000, incidents: 1 },
+    },
+  ]);
+  expect(JSON.stringify([listed, await test.storage.in('default').removedTargets.list()])).not.toContain(
+    'key-of',
+  );
+  const end = closing(alarm);
+  await test.storage.commit(end.operation);
+  await kept.sweep();
+  expect(await earlier(pager('key-of-b'))).toEqual([id]);
+  for (const { id: delivery } of [...alarm.operation.deliveries, ...end.operation.deliveries])
+    await test.storage.commit(settle(delivery));
+  await kept.sweep();
+  expect(await earlier(pager('key-of-b'))).toEqual([]);
+  expect(await kept.list()).toEqual([]);
+});
+
+it('keeps no settings of before for longer than 30 days, of a removed target neither', async () => {
+  await owe();
+  await kept.save([pager('key-of-a')]);
+  await kept.save([pager('key-of-b')]);
+  await kept.save([]);
+  expect((await kept.list()).map(({ reason }) => reason)).toEqual(['changed', 'removed']);
+  await clock.advance(30 * 86_400_000);
+  await kept.sweep();
+  expect(await kept.list()).toHaveLength(2);
+  await clock.advance(1);
+  await kept.sweep();
+  expect([await kept.list(), kept.removed([])]).toEqual([[], []]);
+  expect(await test.storage.in('default').removedTargets.list()).toEqual([]);
+});
+
+it('keeps them for 30 days from its start by a clock that was set back before, and sends ends by them meanwhile', async () => {
+  await owe();
+  await kept.save([pager('key-of-a')]);
+  await kept.save([pager('key-of-b')]);
+  await kept.save([]);
+  clock.step(-365 * 86_400_000);
+  kept = await open();
+  await clock.advance(30 * 86_400_000);
+  await kept.sweep();
+  expect((await kept.list()).map(({ reason }) => reason)).toEqual(['changed', 'removed']);
+  expect(kept.removed([])).toHaveLength(1);
+  await clock.advance(1);
+  await kept.sweep();
+  expect([await kept.list(), kept.removed([])]).toEqual([[], []]);
+});
+
+it('removes kept settings at once and for good, and no others', async () => {
+  await owe();
+  await kept.save([pager('key-of-a')]);
+  await kept.save([pager('key-of-b')]);
+  await kept.save([pager('key-of-c')]);
+  const [first, second] = await kept.list();
+  expect([first?.reason, second?.reason]).toEqual(['changed', 'changed']);
+  expect(await kept.remove(first?.id ?? '')).toEqual(first);
+  expect(await earlier(pager('key-of-c'))).toEqual([second?.id]);
+  await expect(kept.remove(first?.id ?? '')).rejects.toMatchObject({ code: 'not-found' });
+  await expect(kept.remove('hook')).rejects.toMatchObject({ code: 'not-found' });
+  await kept.save([]);
+  await kept.remove('hook');
+  expect(kept.removed([])).toEqual([]);
 });

@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { dropStaleSnapshot } from './takeover.ts';
+import { dropStaleFiles } from './takeover.ts';
 
 test.each([
   ['is kept when the folder is used for the first time', [7], true],
@@ -14,6 +14,6 @@ test.each([
   const folder = mkdtempSync(join(tmpdir(), 'headgate-stale-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   writeFileSync(join(folder, 'snapshot'), 'counters');
-  for (const epoch of epochs) await dropStaleSnapshot(folder, epoch);
+  for (const epoch of epochs) await dropStaleFiles(folder, epoch);
   expect(existsSync(join(folder, 'snapshot'))).toBe(isKept);
 });

@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import type { MonotonicIds } from '../../lib/ids.ts';
 import { stagePrivateFile } from '../../lib/private-file.ts';
 import { HEARTBEATS_FILE } from '../../notifications/rules/heartbeats-file.ts';
-import { SNAPSHOT_FILE } from '../../pipelines/monitor.ts';
 import type { WorkspaceStorage } from '../../storage/storage.ts';
 
 /**
@@ -19,14 +18,17 @@ export async function continueIds(
   for (const { rows } of await Promise.all(pages)) for (const { id } of rows) ids.advancePast(id);
 }
 
+/** Below the data folder, where one process has the store. */
+export const SNAPSHOT_FILE = 'snapshot';
+
 /** Holds the last epoch in which the process of this data folder led. */
 const EPOCH_FILE = 'last-epoch';
 
 /**
- * A snapshot is valid only for the next term after it was written. When another process has led since, its counters and
- * silences are outdated: then counting begins anew, as at a first start.
+ * What a leader keeps in its folder is valid only for the next term. When another process has led since, or the store is
+ * another one, its counters, silences and times of heartbeats are outdated.
  */
-export async function dropStaleSnapshot(dataFolder: string, epoch: number): Promise<void> {
+export async function dropStaleFiles(dataFolder: string, epoch: number): Promise<void> {
   const path = join(dataFolder, EPOCH_FILE);
   const last = Number(await readFile(path, 'utf8').catch(() => String(epoch - 1)));
   if (last !== epoch && last !== epoch - 1)

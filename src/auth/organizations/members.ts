@@ -11,7 +11,14 @@ import { assertManagesOrganization, assertMayActOn, type OrganizationActor } fro
 import type { ChangeFeed } from '../change-feed.ts';
 import { isRole, type Role } from '../permissions.ts';
 import { generatePassword, type Passwords } from '../users/passwords.ts';
-import { addNewUser, invalidField, parseUsername } from '../users/user.ts';
+import {
+  addNewUser,
+  assertHasPassword,
+  changeUser,
+  invalidField,
+  parseUsername,
+  requireUser,
+} from '../users/user.ts';
 
 interface WorkspaceRole {
   /** Its id in the organization. */
@@ -54,6 +61,15 @@ export interface Members {
   ): Promise<{ readonly member: OrganizationMember; readonly initialPassword: Secret }>;
   /** Ends the tokens of the member. Throws `conflict` when no owner would be left who can sign in. */
   setRoles(actor: OrganizationActor, userId: string, roles: MemberRoles): Promise<OrganizationMember>;
+  /**
+   * Gives the account another password for the next sign-in, returned this once; it ends the sessions and tokens of the
+   * member. Throws `conflict` for a member who signs in by the identity provider, and `forbidden` for the actor's own
+   * account, whose password takes the present one.
+   */
+  resetPassword(
+    actor: OrganizationActor,
+    userId: string,
+  ): Promise<{ readonly member: OrganizationMember; readonly initialPassword: Secret }>;
   /** Throws as `setRoles`. The account is deleted and its tokens end: a person who is added again has a new one. */
   remove(actor: OrganizationActor, userId: string): Promise<void>;
 }
@@ -129,6 +145,22 @@ class MemberService implements Members {
     return this.get(organization, userId);
   }
 
+  async resetPassword(actor: OrganizationActor, userId: string): ReturnType<Members['resetPassword']> {
+    assertManagesOrganization(actor);
+    if (actor.kind === 'member' && actor.id === userId) throw ownPassword();
+    const { organization } = actor;
+    const password = generatePassword();
+    const hash = await this.#passwords.hash(password);
+    await this.#storage.transaction(async tx => {
+      const { row } = await requireMember(tx, organization, userId);
+      assertMayActOn(actor, row.role);
+      assertHasPassword(await requireUser(tx, userId));
+      await changeUser(tx, userId, { now: this.#clock.now(), password: { hash, isInitial: true } });
+    });
+    await this.#feed.waitForPropagation();
+    return { member: await this.get(organization, userId), initialPassword: new Secret(password) };
+  }
+
   async remove(actor: OrganizationActor, userId: string): Promise<void> {
     assertManagesOrganization(actor);
     const { organization } = actor;
@@ -158,6 +190,13 @@ class MemberService implements Members {
     });
   }
 }
+
+/** A stolen token must not be enough for a new password. */
+const ownPassword = (): AppError =>
+  new AppError(
+    'forbidden',
+    'This is your own account; sign in at the login service with newPassword and the present password',
+  );
 
 /** Throws `conflict` for a member, `unprocessable` when there are very many, `invalid-request` as `Members.add`. */
 export async function addMember(

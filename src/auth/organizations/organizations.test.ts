@@ -208,6 +208,31 @@ describe('members', () => {
     await expect(members.get('corp', member.userId)).rejects.toMatchObject(unknown);
     await expect(members.setRoles(other, member.userId, roles('user'))).rejects.toMatchObject(unknown);
     await expect(members.remove(other, member.userId)).rejects.toMatchObject(unknown);
+    await expect(members.resetPassword(other, member.userId)).rejects.toMatchObject(unknown);
+  });
+
+  it('get another one-time password from who may act on them, which ends what the old one opened', async () => {
+    const { member: ann } = await members.add(OWNER, 'ann@example.com', roles('owner'));
+    const { member: bob } = await members.add(OWNER, 'bob@example.com', roles('admin'));
+    const before = await store.storage.users.byId(bob.userId);
+    const { member, initialPassword } = await members.resetPassword(ADMIN, bob.userId);
+    const hash = `hash of ${initialPassword.reveal()}`;
+    expect(member.userId).toBe(bob.userId);
+    expect(await store.storage.users.byId(bob.userId)).toMatchObject({
+      ...{ password: hash, initial_password: hash, force_password_change: 1 },
+      version: expect.toSatisfy((version: number) => version > (before?.version ?? 0)),
+    });
+    expect(propagations).toBe(1);
+    for (const [actor, id, refusal] of [
+      [ADMIN, ann.userId, 'Only an owner'],
+      [USER, bob.userId, 'Only owners and admins'],
+      [{ ...ADMIN, id: bob.userId }, bob.userId, 'your own account'],
+    ] as const)
+      await expect(members.resetPassword(actor, id)).rejects.toMatchObject({
+        code: 'forbidden',
+        message: expect.stringContaining(refusal),
+      });
+    expect(await store.storage.users.byId(bob.userId)).toMatchObject({ password: hash });
   });
 });
 

@@ -75,6 +75,14 @@ test('a session that is used goes on while an idle one ends, and twelve hours ar
   expect(await isThere(used)).toBe(false);
 });
 
+test('a clock set back by a minute keeps a session, by more it does not', async () => {
+  const secret = await begin();
+  clock.step(-60_000);
+  expect(await isThere(secret)).toBe(true);
+  clock.step(-1);
+  expect([await isThere(secret), await sessions.touch(secret)]).toEqual([false, undefined]);
+});
+
 test('looking at a session is no use of it', async () => {
   const secret = await begin();
   await clock.advance(HOUR_MS - 1);

@@ -9,6 +9,8 @@ import type { SessionTokens } from '../tokens/session-tokens.ts';
 
 /** A session ends after this time, whatever its activity. */
 const LONGEST_MS = 12 * 3_600_000;
+/** A session that began so much later than it is now is over, as its tokens are: by a clock that was set back it would last for ever. */
+const MAX_AHEAD_MS = 60_000;
 /** The least time between two writes of a session's last activity. */
 const TOUCH_INTERVAL_MS = 60_000;
 const MOST_PER_USER = 20;
@@ -146,6 +148,7 @@ class BrowserSessionService implements BrowserSessions {
     const row = await this.#storage.sessions.byId(sessionId(secret));
     const now = this.#clock.now();
     if (row === undefined || row.ends_at <= now || row.seen_at + this.#idleMs() <= now) return undefined;
+    if (row.created_at > now + MAX_AHEAD_MS) return undefined;
     const user = await this.#storage.users.byId(row.user_id);
     const isSame = user !== undefined && user.disabled === 0 && user.version === row.user_version;
     return isSame ? { row, user } : undefined;

@@ -6,7 +6,8 @@ import type { Clock } from '../../lib/clock.ts';
 import { AppError } from '../../lib/errors.ts';
 import { parseJsonBytes } from '../../lib/json.ts';
 import { createLru } from '../../lib/lru.ts';
-import type { Algorithm, TokenKeys, VerifyingKey } from './keys.ts';
+import type { Algorithm } from './algorithms.ts';
+import type { TokenKeys, VerifyingKey } from './keys.ts';
 
 const LONGEST_TOKEN = 4096;
 /** How far in the future a token may have been issued: the clock may have been set back since. */

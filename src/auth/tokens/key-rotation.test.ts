@@ -10,8 +10,8 @@ import { until } from '../../../test/helpers/until.ts';
 import { monotonicIds } from '../../lib/ids.ts';
 import { type KeyRing, openKeyRing } from '../../lib/keyring.ts';
 import { silentLogger } from '../../lib/logger.ts';
+import type { Algorithm } from './algorithms.ts';
 import { type KeyRotation, type KeyRotationOptions, openKeyRotation } from './key-rotation.ts';
-import type { Algorithm } from './keys.ts';
 import { createSessionTokens } from './session-tokens.ts';
 
 const DAY = 86_400_000;

@@ -10,14 +10,8 @@ import { createRepeat, type Repeat } from '../../lib/repeat.ts';
 import type { Storage, Transaction } from '../../storage/storage.ts';
 import type { KeyRow } from '../../storage/stores/instance.ts';
 import type { Audit } from '../audit.ts';
-import {
-  type Algorithm,
-  generateKey,
-  type KeySet,
-  MAX_TOKEN_TTL_SECONDS,
-  readKeySet,
-  type TokenKeys,
-} from './keys.ts';
+import type { Algorithm } from './algorithms.ts';
+import { generateKey, type KeySet, MAX_TOKEN_TTL_SECONDS, readKeySet, type TokenKeys } from './keys.ts';
 
 const INSTANCE_ID = 'instance_id';
 const INSTANCE_ID_BYTES = 16;

@@ -11,10 +11,7 @@ import {
 import { AppError } from '../../lib/errors.ts';
 import type { KeyRing } from '../../lib/keyring.ts';
 import type { KeyRow } from '../../storage/stores/instance.ts';
-
-/** RS256 verifies several times cheaper than ES256, and a token is verified far more often than signed. */
-export const ALGORITHMS = ['RS256', 'ES256'] as const;
-export type Algorithm = (typeof ALGORITHMS)[number];
+import { ALGORITHMS, type Algorithm } from './algorithms.ts';
 
 const MODULUS_BITS = 2048;
 

@@ -1,11 +1,10 @@
 import { resolve } from 'node:path';
 import { Command } from 'commander';
 import { systemClock } from '../../lib/clock.ts';
-import { writeBackup } from '../../storage/backup/write.ts';
 import { configOption, dataOption } from '../options.ts';
 import { reportFailure } from '../output/explain.ts';
 import { EXIT, type Finish, print } from '../output/output.ts';
-import { type Folders, storePathsOf } from '../store.ts';
+import type { Folders } from '../store.ts';
 
 interface BackupFlags extends Folders {
   readonly to: string;
@@ -27,6 +26,8 @@ export const backupCommand = (finish: Finish): Command =>
     .addHelpText('after', AFTER)
     .action(async (flags: BackupFlags) => {
       try {
+        const { storePathsOf } = await import('../store.ts');
+        const { writeBackup } = await import('../../storage/backup/write.ts');
         const { storage, keyRing } = storePathsOf(flags);
         const facts = await writeBackup({
           ...storage,

@@ -1,40 +1,24 @@
 import { Argument, Command, Option } from 'commander';
-import * as z from 'zod';
-import { credentialFields } from '../../auth/organizations/credential.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { AppError } from '../../lib/errors.ts';
-import { readInput } from '../../lib/problem-list.ts';
+import { type CredentialFlags, NEVER } from '../credential-flags.ts';
 import { actsOnStore, configOption, dataOption, timeAhead } from '../options.ts';
 import {
   assertChanges,
   confirmOption,
   formatGrants,
-  type OrganizationClient,
-  type OrganizationFlags,
   printChanged,
-  type RoleFlags,
   roleOption,
   rolesIn,
   runOnOrganization,
-  shownRolesSchema,
   withOrganizationOptions,
   workspaceOption,
 } from '../organization.ts';
+import type { OrganizationClient, OrganizationFlags } from '../organization-client.ts';
 import { reportFailure } from '../output/explain.ts';
 import { EXIT, type Finish, print, printError } from '../output/output.ts';
 import { printItem, printList } from '../output/table.ts';
 import type { Folders } from '../store.ts';
-
-const NEVER = 'never';
-
-/** The fields of a credential; one that is left out stays, or has its default in a new credential. */
-interface CredentialFlags extends RoleFlags {
-  readonly name?: string;
-  readonly description?: string;
-  /** ISO 8601, or `never`. */
-  readonly expires?: string;
-  readonly allowFrom?: readonly string[];
-}
 
 const withCredentialFlags = (command: Command, role: Option = roleOption()): Command =>
   command
@@ -67,18 +51,6 @@ function wireFields(flags: CredentialFlags): object {
     ...(expires !== undefined && { expiresDate: expires === NEVER ? null : expires }),
     ...(allowFrom !== undefined && { ipAllowlist: allowFrom }),
   };
-}
-
-const newCredentialSchema = credentialFields.required({ name: true, organizationRole: true });
-
-/** The fields of a new credential, as the store takes them. Throws `invalid-request`, naming the problems. */
-function fieldsOf(flags: CredentialFlags & { readonly name: string }): z.output<typeof newCredentialSchema> {
-  const { name, role, workspace, description = '', expires, allowFrom } = flags;
-  return readInput(newCredentialSchema, {
-    ...{ name, organizationRole: role, workspaces: workspace, description },
-    ...(expires !== undefined && { expiresAt: expires === NEVER ? null : Date.parse(expires) }),
-    ...(allowFrom !== undefined && { ipAllowlist: allowFrom }),
-  });
 }
 
 interface CreateFlags extends Folders, OrganizationFlags, CredentialFlags {}
@@ -129,13 +101,13 @@ async function createInStore(flags: NamedFlags): Promise<Created> {
   const { org } = flags;
   if (org === undefined || org === '')
     throw new AppError('invalid-request', 'name the organization with --org');
-  const { createCredentialInStore } = await import('../store-identity.ts');
+  const { createCredentialInStore, fieldsOf } = await import('../store-identity.ts');
   const { credential, secret } = await createCredentialInStore(flags, org, fieldsOf(flags));
   return { clientId: credential.clientId, clientSecret: secret.reveal(), name: credential.name };
 }
 
 async function createAtService(flags: NamedFlags): Promise<Created> {
-  const { openOrganization } = await import('../organization.ts');
+  const { openOrganization } = await import('../organization-client.ts');
   const organization = await openOrganization(flags).catch((error: unknown) => {
     if (!(error instanceof AppError) || error.code !== 'unauthenticated') throw error;
     throw new AppError(error.code, `${error.message}, or act on the store itself with --config and --data`);
@@ -167,22 +139,13 @@ export const credentialsCommand = (finish: Finish): Command =>
     .addCommand(revokeSecretCommand(finish))
     .addCommand(deleteCommand(finish));
 
-const row = z.looseObject({
-  clientId: z.string(),
-  name: z.string(),
-  description: z.string(),
-  enabled: z.boolean(),
-  roles: shownRolesSchema,
-  expiresDate: z.string().nullable(),
-  lastUsedDate: z.string().nullable(),
-});
-
 const listCommand = (finish: Finish): Command =>
   withOrganizationOptions(new Command('list').description('list credentials')).action(
     (flags: OrganizationFlags) =>
-      runOnOrganization(finish, flags, async organization =>
+      runOnOrganization(finish, flags, async organization => {
+        const { credentialRow } = await import('../organization-client.ts');
         printList(
-          await organization.list('credentials.list', row),
+          await organization.list('credentials.list', credentialRow),
           [
             { name: 'client id', of: one => one.clientId },
             { name: 'name', of: one => one.name },
@@ -195,8 +158,8 @@ const listCommand = (finish: Finish): Command =>
           ],
           flags,
           'no credentials',
-        ),
-      ),
+        );
+      }),
   );
 
 const aboutOne = (name: string, description: string): Command =>

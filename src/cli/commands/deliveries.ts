@@ -25,7 +25,7 @@ export const deliveriesCommand = (finish: Finish): Command =>
         { name: 'attempts', of: one => one.attempts },
         { name: 'created', of: one => one.createdAt },
         { name: 'next', of: one => one.nextAt },
-        { name: 'last error', of: one => one.heldBecause ?? one.lastError },
+        { name: 'reason', of: one => one.heldBecause ?? one.lastError },
       ],
       filters: [
         new Option('--state <state>', 'only those').choices(DELIVERY_STATES),
@@ -63,7 +63,7 @@ interface ReplayFlags extends ServerFlags {
   readonly state?: string;
 }
 
-const GIVEN_UP = ['refused', 'exhausted'] as const;
+const GIVEN_UP = ['refused', 'exhausted', 'unknown'] as const;
 
 const replayCommand = (finish: Finish): Command =>
   withServerOptions(new Command('replay').description('put what was given up back into the queue'))
@@ -71,12 +71,17 @@ const replayCommand = (finish: Finish): Command =>
     .addOption(untilOption())
     .addOption(new Option('--target <id>', 'only to that target'))
     .addOption(new Option('--notification <id>', 'only of that notification'))
-    .addOption(new Option('--state <state>', 'only those').choices(GIVEN_UP))
+    .addOption(
+      new Option('--state <state>', 'only those; without it refused and exhausted').choices(GIVEN_UP),
+    )
     .action(({ json, profile, state, ...range }: ReplayFlags) => {
       const flags = { ...(json !== undefined && { json }), ...(profile !== undefined && { profile }) };
-      const states = GIVEN_UP.filter(one => state === undefined || one === state);
+      const states = GIVEN_UP.filter(one => one === state);
       return runOnServer(finish, flags, async ({ client }) =>
-        printItem(await client.deliveries.replay({ body: { ...range, states } }), flags),
+        printItem(
+          await client.deliveries.replay({ body: { ...range, ...(states.length > 0 && { states }) } }),
+          flags,
+        ),
       );
     });
 

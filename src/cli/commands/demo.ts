@@ -1,25 +1,26 @@
 import { randomBytes } from 'node:crypto';
 import { Command } from 'commander';
-import { type Demo, startDemo } from '../../demo/demo.ts';
-import { outline } from '../../demo/script.ts';
+import type { Demo } from '../../demo/demo.ts';
 import type { Notice } from '../../demo/viewer.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { coloursFor } from '../../lib/colours.ts';
 import { AppError } from '../../lib/errors.ts';
 import { terminalText } from '../../lib/text.ts';
 import { EXIT, type ExitCode, type Finish, printError, printStyled } from '../output/output.ts';
-import { runApp } from './serve.ts';
 
 const colours = coloursFor(process.stdout);
 
 /** Runs the server and the parts of the demo until the process is stopped. Throws an `AppError`. */
 async function runDemo(): Promise<ExitCode> {
   endWithTerminal();
+  const { startDemo } = await import('../../demo/demo.ts');
   const demo = await startDemo({ clock: systemClock, received: notice => printStyled(lineOf(notice)) });
   return serveDemo(demo).finally(demo.stop);
 }
 
-function serveDemo(demo: Demo): Promise<ExitCode> {
+async function serveDemo(demo: Demo): Promise<ExitCode> {
+  const { runApp } = await import('../run-app.ts');
+  const { outline } = await import('../../demo/script.ts');
   const password = randomBytes(10).toString('hex');
   return runApp({
     configFolder: demo.configFolder,
@@ -32,7 +33,7 @@ function serveDemo(demo: Demo): Promise<ExitCode> {
     },
     ready: async app => {
       demo.begin(app.url);
-      printStyled(introduction(demo, app.url, password));
+      printStyled(introduction(demo, app.url, password, outline()));
     },
   });
 }
@@ -48,7 +49,7 @@ function endWithTerminal(): void {
   process.stdout.on('error', end);
 }
 
-function introduction(demo: Demo, url: string, password: string): string {
+function introduction(demo: Demo, url: string, password: string, outline: readonly string[]): string {
   const { bold, dim } = colours;
   return [
     `headgate ready on ${url}`,
@@ -60,7 +61,7 @@ function introduction(demo: Demo, url: string, password: string): string {
     '',
     '  A simulated pipeline is being read every second. From now on, every two minutes:',
     '',
-    ...outline().map(line => `    ${line}`),
+    ...outline.map(line => `    ${line}`),
     '',
     '  An alarm comes about 5 s after an input stops, the all-clear when it is back. Ctrl-C ends the demo.',
     '',

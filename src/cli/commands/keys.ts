@@ -1,6 +1,6 @@
 import type { Schemas } from '@headgate/client';
 import { Command, Option } from 'commander';
-import { ALGORITHMS } from '../../auth/tokens/keys.ts';
+import { ALGORITHMS } from '../../auth/tokens/algorithms.ts';
 import type { Finish } from '../output/output.ts';
 import { printItem } from '../output/table.ts';
 import { resourceCommand } from '../resource-command.ts';

@@ -3,7 +3,8 @@ import { Command } from 'commander';
 import { reasonOf } from '../../lib/errors.ts';
 import { reportFailure } from '../output/explain.ts';
 import { EXIT, type Finish, print, printError } from '../output/output.ts';
-import { type LoginProfile, profilesFile, readProfiles, writeProfiles } from '../profiles.ts';
+import type { LoginProfile } from '../profile-schema.ts';
+import { profilesFile, readProfiles, writeProfiles } from '../profiles.ts';
 import { clientOf } from '../session.ts';
 
 interface LogoutFlags {

@@ -1,9 +1,8 @@
 import { Command } from 'commander';
-import { pendingMigrations, runMigrations } from '../../storage/migrations/pending.ts';
 import { configOption, dataOption } from '../options.ts';
 import { reportFailure } from '../output/explain.ts';
 import { EXIT, type Finish, print } from '../output/output.ts';
-import { type Folders, storePathsOf } from '../store.ts';
+import type { Folders } from '../store.ts';
 
 interface MigrateFlags extends Folders {
   readonly check?: boolean;
@@ -19,6 +18,8 @@ export const migrateCommand = (finish: Finish): Command =>
     .option('--json', 'answer as JSON')
     .action(async (flags: MigrateFlags) => {
       try {
+        const { storePathsOf } = await import('../store.ts');
+        const { pendingMigrations, runMigrations } = await import('../../storage/migrations/pending.ts');
         const { storage } = storePathsOf(flags);
         const names = await (flags.check ? pendingMigrations(storage) : runMigrations(storage));
         const word = flags.check ? 'outstanding' : 'migrated';

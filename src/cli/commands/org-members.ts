@@ -1,20 +1,17 @@
 import { Argument, Command } from 'commander';
-import * as z from 'zod';
 import { AppError } from '../../lib/errors.ts';
 import {
   confirmOption,
   formatGrants,
-  type OrganizationClient,
-  type OrganizationFlags,
   printChanged,
   type RoleFlags,
   roleOption,
   rolesIn,
   runOnOrganization,
-  shownRolesSchema,
   withOrganizationOptions,
   workspaceOption,
 } from '../organization.ts';
+import type { OrganizationClient, OrganizationFlags } from '../organization-client.ts';
 import { type Finish, printError } from '../output/output.ts';
 import { printItem, printList } from '../output/table.ts';
 
@@ -25,21 +22,15 @@ export const membersCommand = (finish: Finish): Command =>
     .addCommand(getCommand(finish))
     .addCommand(addCommand(finish))
     .addCommand(updateCommand(finish))
+    .addCommand(resetPasswordCommand(finish))
     .addCommand(removeCommand(finish));
-
-const row = z.looseObject({
-  userId: z.string(),
-  email: z.string(),
-  enabled: z.boolean(),
-  roles: shownRolesSchema,
-});
 
 const listCommand = (finish: Finish): Command =>
   withOrganizationOptions(new Command('list').description('list members')).action(
     (flags: OrganizationFlags) =>
       runOnOrganization(finish, flags, async organization =>
         printList(
-          await organization.list('members.list', row),
+          await membersOf(organization),
           [
             { name: 'user id', of: one => one.userId },
             { name: 'email', of: one => one.email },
@@ -53,6 +44,11 @@ const listCommand = (finish: Finish): Command =>
       ),
   );
 
+async function membersOf(organization: OrganizationClient) {
+  const { memberRow } = await import('../organization-client.ts');
+  return organization.list('members.list', memberRow);
+}
+
 const aboutOne = (name: string, description: string): Command =>
   withOrganizationOptions(new Command(name).description(description)).addArgument(
     new Argument('<member>', 'e-mail address or user id, as `list` shows them'),
@@ -62,7 +58,7 @@ const aboutOne = (name: string, description: string): Command =>
 async function idOf(organization: OrganizationClient, member: string): Promise<string> {
   if (!member.includes('@')) return member;
   const email = member.trim().toLowerCase();
-  const found = (await organization.list('members.list', row)).find(one => one.email === email);
+  const found = (await membersOf(organization)).find(one => one.email === email);
   if (found === undefined) throw new AppError('not-found', `member '${member}' not found`);
   return found.userId;
 }
@@ -88,12 +84,24 @@ const addCommand = (finish: Finish): Command =>
   ).action((email: string, flags: OrganizationFlags & RoleFlags) =>
     runOnOrganization(finish, flags, async organization => {
       const body = { email, roles: rolesIn(flags) };
-      const added = await organization.call('members.create', { body });
-      printItem(added, flags);
-      if (added.initialPassword !== undefined && flags.json !== true)
-        printError(
-          'Keep the password now: nobody can read it again. It must be changed at the first sign-in.',
-        );
+      printWithPassword(await organization.call('members.create', { body }), flags);
+    }),
+  );
+
+function printWithPassword(member: Readonly<Record<string, unknown>>, flags: OrganizationFlags): void {
+  printItem(member, flags);
+  if (member.initialPassword !== undefined && flags.json !== true)
+    printError('Keep the password now: nobody can read it again. It must be changed at the next sign-in.');
+}
+
+const resetPasswordCommand = (finish: Finish): Command =>
+  aboutOne(
+    'reset-password',
+    'give a member another password, shown this once; it ends the sessions and tokens of the member',
+  ).action((member: string, flags: OrganizationFlags) =>
+    runOnOrganization(finish, flags, async organization => {
+      const id = await idOf(organization, member);
+      printWithPassword(await organization.call('members.resetPassword', { id }), flags);
     }),
   );
 

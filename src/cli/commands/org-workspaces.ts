@@ -1,13 +1,12 @@
 import { Argument, Command, Option } from 'commander';
-import * as z from 'zod';
 import {
   assertChanges,
   confirmOption,
-  type OrganizationFlags,
   printChanged,
   runOnOrganization,
   withOrganizationOptions,
 } from '../organization.ts';
+import type { OrganizationFlags } from '../organization-client.ts';
 import type { Finish } from '../output/output.ts';
 import { printItem, printList } from '../output/table.ts';
 
@@ -20,22 +19,13 @@ export const workspacesCommand = (finish: Finish): Command =>
     .addCommand(updateCommand(finish))
     .addCommand(deleteCommand(finish));
 
-const row = z.looseObject({
-  workspaceId: z.string(),
-  leaderFQDN: z.string(),
-  state: z.string(),
-  alias: z.string(),
-  region: z.string(),
-  tags: z.array(z.string()),
-  description: z.string(),
-});
-
 const listCommand = (finish: Finish): Command =>
   withOrganizationOptions(new Command('list').description('list workspaces')).action(
     (flags: OrganizationFlags) =>
-      runOnOrganization(finish, flags, async organization =>
+      runOnOrganization(finish, flags, async organization => {
+        const { workspaceRow } = await import('../organization-client.ts');
         printList(
-          await organization.list('workspaces.list', row),
+          await organization.list('workspaces.list', workspaceRow),
           [
             { name: 'id', of: one => one.workspaceId },
             { name: 'host', of: one => one.leaderFQDN },
@@ -47,8 +37,8 @@ const listCommand = (finish: Finish): Command =>
           ],
           flags,
           'no workspaces',
-        ),
-      ),
+        );
+      }),
   );
 
 const aboutOne = (name: string, description: string): Command =>

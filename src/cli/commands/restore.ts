@@ -1,10 +1,9 @@
 import { resolve } from 'node:path';
 import { Command } from 'commander';
-import { restoreBackup } from '../../storage/backup/restore.ts';
 import { configOption, dataOption } from '../options.ts';
 import { reportFailure } from '../output/explain.ts';
 import { EXIT, type Finish, print } from '../output/output.ts';
-import { type Folders, storePathsOf } from '../store.ts';
+import type { Folders } from '../store.ts';
 import { contents } from './backup.ts';
 
 interface RestoreFlags extends Folders {
@@ -26,6 +25,8 @@ export const restoreCommand = (finish: Finish): Command =>
     .addHelpText('after', AFTER)
     .action(async (file: string, flags: RestoreFlags) => {
       try {
+        const { storePathsOf } = await import('../store.ts');
+        const { restoreBackup } = await import('../../storage/backup/restore.ts');
         const { storage, keyRing } = storePathsOf(flags);
         const facts = await restoreBackup({ ...storage, keyRing, from: resolve(file) });
         const createdAt = new Date(facts.createdAt).toISOString();

@@ -1,16 +1,17 @@
 import { Command, InvalidArgumentError } from 'commander';
-import { type LoginAppOptions, startLoginApp } from '../../app/deployments/login-service.ts';
+import type { LoginAppOptions } from '../../app/deployments/login-service.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { monotonicIds } from '../../lib/ids.ts';
 import { configOption, dataOption } from '../options.ts';
 import { type ExitCode, type Finish, print } from '../output/output.ts';
-import { runProcess } from '../run-process.ts';
 
 /** Runs the login service until a signal stops it. */
-const runLogin = (
+async function runLogin(
   options: Pick<LoginAppOptions, 'configFolder' | 'dataFolder' | 'host' | 'port'>,
-): Promise<ExitCode> =>
-  runProcess(process.env, async logger => {
+): Promise<ExitCode> {
+  const { startLoginApp } = await import('../../app/deployments/login-service.ts');
+  const { runProcess } = await import('../run-process.ts');
+  return runProcess(process.env, async logger => {
     const service = await startLoginApp({
       ...options,
       environment: process.env,
@@ -27,6 +28,7 @@ const runLogin = (
       },
     };
   });
+}
 
 const DEFAULT_PORT = 9001;
 

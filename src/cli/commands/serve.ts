@@ -1,51 +1,6 @@
 import { Command } from 'commander';
-import { type App, startApp } from '../../app/app.ts';
-import { systemClock } from '../../lib/clock.ts';
-import { coloursFor } from '../../lib/colours.ts';
-import { monotonicIds } from '../../lib/ids.ts';
 import { configOption, dataOption } from '../options.ts';
-import { type ExitCode, type Finish, print, printError, printStyledError } from '../output/output.ts';
-import { runProcess } from '../run-process.ts';
-
-export interface RunOptions {
-  readonly configFolder: string;
-  readonly dataFolder: string;
-  readonly flags: Readonly<Record<string, string>>;
-  /** Replaces the environment of the process. */
-  readonly environment?: Readonly<Record<string, string | undefined>>;
-  /** Called once requests are accepted; the process goes on when it resolves. */
-  readonly ready: (app: App) => Promise<void>;
-}
-
-/** Runs the server until a signal stops it. */
-export const runApp = ({ environment = process.env, ready, ...options }: RunOptions): Promise<ExitCode> =>
-  runProcess(environment, async logger => {
-    const app = await startApp({
-      ...options,
-      environment,
-      clock: systemClock,
-      ids: monotonicIds(systemClock),
-      random: Math.random,
-      logger,
-    });
-    return {
-      stop: app.stop,
-      reload: app.reload,
-      async ready() {
-        showPassword(app);
-        await ready(app);
-      },
-    };
-  });
-
-/** On a terminal only, as a pipe may lead to a log. */
-function showPassword({ generatedPassword: generated }: App): void {
-  if (generated === undefined) return;
-  printError(`The first admin's password is in ${generated.file}`);
-  const { bold } = coloursFor(process.stderr);
-  if (process.stderr.isTTY)
-    printStyledError(`Sign in as ${bold(generated.username)} with ${bold(generated.password.reveal())}`);
-}
+import { type Finish, print } from '../output/output.ts';
 
 interface ServeFlags {
   readonly config: string;
@@ -62,6 +17,7 @@ export const serveCommand = (finish: Finish): Command =>
     .option('--host <host>', 'address to listen on (api.host)')
     .option('--port <port>', 'port to listen on, 0 for any free one (api.port)')
     .action(async (flags: ServeFlags) => {
+      const { runApp } = await import('../run-app.ts');
       finish(
         await runApp({
           configFolder: flags.config,
@@ -70,11 +26,7 @@ export const serveCommand = (finish: Finish): Command =>
             ...(flags.host !== undefined && { 'api.host': flags.host }),
             ...(flags.port !== undefined && { 'api.port': flags.port }),
           },
-          ready: announce,
+          ready: async ({ url }) => print(`headgate ready on ${url}`),
         }),
       );
     });
-
-async function announce(app: App): Promise<void> {
-  print(`headgate ready on ${app.url}`);
-}

@@ -13,6 +13,9 @@ export const targetsCommand = (finish: Finish): Command =>
       columns: [
         { name: 'id', of: one => one.id },
         { name: 'type', of: one => one.type },
+        { name: 'health', of: one => one.status?.health },
+        { name: 'since', of: one => one.status?.since },
+        { name: 'reason', of: one => one.status?.error ?? one.status?.heldBecause },
         { name: 'description', of: one => one.description },
       ],
       list: ({ targets }) => targets.list(),

@@ -7,6 +7,9 @@ import { runOnServer, type ServerFlags, withServerOptions } from '../session.ts'
 
 type TestOutcome = Schemas['TargetTest'];
 
+/** A receiver may take a minute to answer an alarm and as long for its end, and fetch waits no longer than 5 minutes. */
+const PATIENCE_MS = 290_000;
+
 interface Flags extends ServerFlags {
   readonly to?: readonly string[];
   readonly file?: string;
@@ -20,7 +23,7 @@ export const testSendCommand = (finish: Finish): Command =>
     .addArgument(new Argument('<target>', 'its id'))
     .addOption(new Option('--to <address...>', 'who gets the test of an smtp target'))
     .addOption(
-      new Option('--file <path>', 'JSON of settings to test that are not kept, - for standard input'),
+      new Option('--file <path>', 'YAML or JSON of settings to test that are not kept, - for standard input'),
     )
     .action(async (id: string, { to, file, ...flags }: Flags) => {
       let isArrived = false;
@@ -35,6 +38,7 @@ export const testSendCommand = (finish: Finish): Command =>
           if (flags.json) print(asJson(result));
           else printTest(result);
         },
+        PATIENCE_MS,
       );
     });
 

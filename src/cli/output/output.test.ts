@@ -89,8 +89,8 @@ it('nothing writes to the terminal past these functions', () => {
   expect(using(/\b(?:stdout|stderr)\.write\(|console\./)).toEqual(['cli/output/output.ts', 'lib/logger.ts']);
   expect(using(/\bprintStyled(?:Error)?\(/)).toEqual([
     'cli/commands/demo.ts',
-    'cli/commands/serve.ts',
     'cli/output/output.ts',
     'cli/output/table.ts',
+    'cli/run-app.ts',
   ]);
 });

@@ -78,7 +78,7 @@ const widthOf = (text: string): number => [...text].length;
 const COLOURS: readonly (readonly [RegExp, (text: string) => string])[] = [
   [/\b(Green|sent|closed|reachable|healthy)\b/, green],
   [/\b(Yellow|waiting|warn)\b/, yellow],
-  [/\b(Red|exhausted|refused|open|unreachable|error|fatal)\b/, red],
+  [/\b(Red|exhausted|refused|open|unreachable|error|fatal|nobody)\b/, red],
 ];
 
 const coloured = (line: string): string =>

@@ -68,3 +68,82 @@ describe('a notification on pipelines', () => {
     expect(warnings("name: '*'")).toEqual([expect.stringContaining("pipeline 'slow' (10m)")]);
   });
 });
+
+describe('an inhibition', () => {
+  const NOTIFICATIONS =
+    'notifications: [{ id: silent, condition: no-data, conf: { name: x, timeWindow: 60s }, metadata: [{ name: team, value: "1" }] }]';
+  const POSTED = 'notifications: [{ id: silent, condition: monitor-alerts }]';
+  const warnings = (rule: string, notifications = NOTIFICATIONS) =>
+    warningsOf({ notifications: `${notifications}\ninhibitions: [{ id: a, ${rule} }]` });
+  const SOUND = 'when: [{ name: severity, value: fatal }], hold: [{ name: team, op: =~, value: .+ }]';
+
+  it('is warned of for fields that no event has', () => {
+    expect(warnings(`${SOUND}, equal: [pipeline, group, host, input]`)).toEqual([]);
+    expect(warnings(`${SOUND}, equal: [input, hst]`)).toEqual([
+      expect.stringMatching(
+        /no event has a field 'hst'; did you mean 'host'\? \(inhibitions\[0\]\.equal\[1\]\)$/,
+      ),
+    ]);
+    expect(warnings('when: [{ name: rack, value: b }], hold: [{ name: severity, value: warn }]')).toEqual([
+      expect.stringMatching(/no event has a field 'rack' \(inhibitions\[0\]\.when\[0\]\.name\)$/),
+    ]);
+  });
+
+  it('may ask for fields of senders, but a slip is named', () => {
+    expect(warnings(`${SOUND}, equal: [rack]`, POSTED)).toEqual([]);
+    expect(warnings(`${SOUND}, equal: [hosst]`, POSTED)).toEqual([
+      expect.stringContaining("no event has a field 'hosst'; did you mean 'host'?"),
+    ]);
+  });
+
+  it.each([
+    ['cribl_notification', '=', 'silnt', "; did you mean 'silent'?"],
+    ['cribl_notification', '=~', 'edge_.*', ''],
+    ['condition', '=', 'high-volume', ''],
+    ['severity', '=', 'critical', ''],
+    ['status', '!=', 'ALARM', ''],
+  ])('is warned of when nothing can fit %s %s %s', (name, op, value, near) => {
+    const side = `[{ name: ${name}, op: '${op}', value: '${value}' }]`;
+    expect(warnings(`when: ${side}, hold: [{ name: severity, value: warn }]`)).toEqual([
+      expect.stringContaining(
+        `nothing can fit what is asked of '${name}'${near} (inhibitions[0].when[0].value)`,
+      ),
+    ]);
+  });
+
+  it('is warned of when its matchers exclude each other, or both sides are the same', () => {
+    expect(
+      warnings(
+        'when: [{ name: team, value: a }, { name: team, op: "!=", value: a }], hold: [{ name: severity, value: warn }]',
+      ),
+    ).toEqual([expect.stringContaining("nothing can fit what is asked of 'team'")]);
+    const side = '[{ name: severity, value: warn }]';
+    expect(warnings(`when: ${side}, hold: ${side}`)).toEqual([
+      expect.stringContaining('is the same as `when`'),
+    ]);
+  });
+
+  it('is refused with all that is wrong with it, and beyond a thousand', () => {
+    const wrong = '{ id: a, when: [], hold: [{ name: __x, value: "" }], equals: [host] }';
+    const found = errorsOf({ notifications: `inhibitions: [${wrong}]` });
+    expect(found).toEqual(
+      expect.arrayContaining([
+        expect.stringContaining('(inhibitions[0].when)'),
+        expect.stringContaining('(inhibitions[0].hold[0].name)'),
+        expect.stringContaining("did you mean 'equal'?"),
+      ]),
+    );
+    const many = Array.from({ length: 1001 }, (_, index) => `{ id: i${index}, ${SOUND} }`);
+    expect(errorsOf({ notifications: `${NOTIFICATIONS}\ninhibitions: [${many.join(', ')}]` })).toEqual([
+      expect.stringContaining('1001 inhibitions are more than the 1000 that there may be'),
+    ]);
+    expect(
+      errorsOf({ notifications: `${NOTIFICATIONS}\ninhibitions: [${many.slice(1).join(', ')}]` }),
+    ).toEqual([]);
+  });
+
+  it('may be missing, and its list may be a map by id', () => {
+    expect(errorsOf({ notifications: NOTIFICATIONS })).toEqual([]);
+    expect(errorsOf({ notifications: `${NOTIFICATIONS}\ninhibitions: { a: { ${SOUND} } }` })).toEqual([]);
+  });
+});

@@ -16,12 +16,19 @@ import { checkTargetEdges, notificationTargetsChecker } from './target-reference
 interface CrossCheckInput {
   readonly targets: readonly ConfigItem[];
   readonly notifications: readonly ConfigItem[];
+  readonly inhibitions: readonly ConfigItem[];
   readonly graph: TargetGraph;
   readonly pairs: PairLimit;
 }
 
 /** Holds targets and notifications against each other; what is wrong in itself counts by its id. */
-export function crossCheck({ targets, notifications, graph, pairs }: CrossCheckInput): ItemFindings {
+export function crossCheck({
+  targets,
+  notifications,
+  inhibitions,
+  graph,
+  pairs,
+}: CrossCheckInput): ItemFindings {
   const variables = variablesOf(notifications, graph);
   const ofNotification = notificationTargetsChecker(graph, pairs);
   const edges = checkTargetEdges(graph);
@@ -38,6 +45,7 @@ export function crossCheck({ targets, notifications, graph, pairs }: CrossCheckI
       ...edges.warnings,
       ...named.flatMap(one => one.warnings),
       ...evaluateSamples(targets, notifications),
+      ...inhibitions.flatMap(item => variables.ofInhibition(item)),
     ],
   };
 }
@@ -45,8 +53,15 @@ export function crossCheck({ targets, notifications, graph, pairs }: CrossCheckI
 /** The notification with unknown ids, and those of default targets, replaced by the target that a default target names. */
 export function withDefaultTarget(notification: Notification, graph: TargetGraph): Notification {
   if (graph.defaultTarget === undefined) return notification;
-  const targets = notification.targets.map(id => resolveTarget(graph, id) ?? id);
-  return { ...notification, targets: [...new Set(targets)] };
+  const resolved = (ids: readonly string[]): readonly string[] => [
+    ...new Set(ids.map(id => resolveTarget(graph, id) ?? id)),
+  ];
+  const { targets, escalation } = notification;
+  return {
+    ...notification,
+    targets: resolved(targets),
+    escalation: escalation && { ...escalation, targets: resolved(escalation.targets) },
+  };
 }
 
 /** The target with a fallback and with routes that lead somewhere, by the same rule. */
@@ -55,7 +70,13 @@ export function withResolvedTargets(target: Target, graph: TargetGraph): Target 
   return {
     ...target,
     ...(fallback !== undefined && { fallback: resolveTarget(graph, fallback) }),
-    ...(routes && { routes: (event, warn) => routes(event, warn).map(id => resolveTarget(graph, id) ?? id) }),
+    ...(routes && {
+      routes: (event, warn) =>
+        routes(event, warn).map(taken => ({
+          ...taken,
+          output: resolveTarget(graph, taken.output) ?? taken.output,
+        })),
+    }),
   };
 }
 

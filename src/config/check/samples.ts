@@ -9,6 +9,7 @@ import type { ItemFinding } from '../problems.ts';
 import { childOf } from '../schema-walk.ts';
 import type { ConfigItem } from '../yaml/document.ts';
 import type { Path } from '../yaml/places.ts';
+import { deadRoutes } from './target-references.ts';
 import { evaluateTargetTemplates, failureFinding } from './target-templates.ts';
 import { areTrialsOver } from './trials.ts';
 
@@ -50,6 +51,7 @@ export function evaluateSamples(
     ...notifications.flatMap(item => onComponent(item, meter)),
     ...ofMetadata,
     ...targets.flatMap(item => evaluateTargetTemplates(item, sent, meter)),
+    ...targets.flatMap(item => deadRoutes(item, meter)),
   ];
 }
 

@@ -1,10 +1,16 @@
-import { targetTypes } from '../../targets/index.ts';
+import { DEFAULT_LIMITS, type EvaluationMeter } from '../../expressions/evaluation.ts';
+import { compileExpression } from '../../expressions/expression.ts';
+import { conjunctsOf } from '../../expressions/syntax.ts';
+import { resolveAliases } from '../../lib/aliases.ts';
+import { findTargetType, targetTypes } from '../../targets/index.ts';
+import type { RouteRule } from '../../targets/target.ts';
 import { didYouMean, type ItemFinding, type ItemFindings, quote } from '../problems.ts';
-import { childOf } from '../schema-walk.ts';
+import { asWritten, childOf } from '../schema-walk.ts';
 import type { ConfigItem } from '../yaml/document.ts';
 import type { Path } from '../yaml/places.ts';
 import type { PairLimit } from './pair-limit.ts';
 import { leadingToRecipients, ReachedTargets, resolveTarget, type TargetGraph } from './target-graph.ts';
+import { areTrialsOver } from './trials.ts';
 
 /** Checks that the ids that targets refer to exist or have a default target, of which there is one at most. */
 export function checkTargetEdges(graph: TargetGraph): ItemFindings {
@@ -75,13 +81,15 @@ export function notificationTargetsChecker(
   /** Most notifications name targets that are there and need to know nothing more: there is nothing to place. */
   function isSound({ value }: ConfigItem): boolean {
     const named = childOf(value, 'targets') ?? [];
-    if (childOf(value, 'targetConfigs') !== undefined || !Array.isArray(named)) return false;
+    if (!Array.isArray(named)) return false;
+    if (childOf(value, 'targetConfigs') !== undefined || childOf(value, 'escalateTo') !== undefined)
+      return false;
     return named.every(id => typeof id !== 'string' || isPlain(id));
   }
 
   return item => {
     if (isSound(item)) return NO_FINDINGS;
-    const named = textsAt(item, ['targets']);
+    const named = [...textsAt(item, ['targets']), ...textsAt(item, ['escalateTo'])];
     const configs = textsAt(item, ['targetConfigs'], 'id');
     const unknown = [...named, ...configs]
       .filter(({ text }) => !graph.nodes.has(text))
@@ -173,4 +181,78 @@ function withoutRecipients(
       return [{ path, message }];
     }),
   );
+}
+
+/** Warns of routes that no event takes, as far as their filters prove it. */
+export function deadRoutes({ path, value }: ConfigItem, meter: EvaluationMeter): ItemFinding[] {
+  const type = childOf(value, 'type');
+  const found = typeof type === 'string' ? findTargetType(type) : undefined;
+  if (found === undefined) return [];
+  const { schema } = found;
+  const findings: ItemFinding[] = [];
+  let behind: string | undefined;
+  const taken = new Map<string, string>();
+  for (const [index, rule] of found.routeRules(resolveAliases(schema, value, undefined)).entries()) {
+    const verdict = verdictOf(rule, meter);
+    const message =
+      behind === undefined
+        ? (taken.get(rule.filter) ?? (verdict === 'always' ? undefined : verdict && REASONS[verdict]))
+        : behind;
+    if (message !== undefined)
+      findings.push({ path: [...path, ...asWritten(schema, rule.path, value)], message });
+    if (!rule.isFinal) continue;
+    if (verdict === 'always')
+      behind ??= `no event comes here: routes[${index}] above takes all and is final; set 'final: false' there, or remove this route`;
+    else if (!taken.has(rule.filter))
+      taken.set(
+        rule.filter,
+        `no event comes here: routes[${index}] above has the same filter and is final; set 'final: false' there, or remove this route`,
+      );
+  }
+  return findings;
+}
+
+type RouteVerdict = 'always' | 'never' | 'only-ends';
+
+const REASONS = {
+  never: 'this filter is never true, so no event takes the route; remove it or mend the filter',
+  'only-ends':
+    'only the end of an alarm (status OK) could take this route, and an end goes to the targets that its alarm went to; ' +
+    'let the alarm take the route too, or give its target a resolveUrl',
+} as const;
+
+/** What can be said of a filter whatever an event holds beside its status; undefined for nothing. */
+function verdictOf({ filter }: RouteRule, meter: EvaluationMeter): RouteVerdict | undefined {
+  if (!compileExpression(filter).ok) return undefined;
+  const parts = conjunctsOf(filter).map(part => truthsOf(part, meter));
+  const known = parts.filter(part => part !== undefined);
+  const onAlarm = known.every(part => part.onAlarm);
+  const onEnd = known.every(part => part.onEnd);
+  if (!onAlarm) return onEnd ? 'only-ends' : 'never';
+  return known.length === parts.length && onEnd ? 'always' : undefined;
+}
+
+interface Truths {
+  readonly onAlarm: boolean;
+  readonly onEnd: boolean;
+}
+
+/** It stands for the event, so that its fields are not among the names. */
+const WHOLE_EVENT = '__e';
+
+/** Undefined for a part that reads more than the status, and for one that cannot be read. */
+function truthsOf(part: string, meter: EvaluationMeter): Truths | undefined {
+  const compiled = compileExpression(part);
+  if (!compiled.ok || areTrialsOver(meter)) return undefined;
+  const { expression } = compiled;
+  const readsMore = expression.names.some(name => name !== 'status') || part.includes(WHOLE_EVENT);
+  if (readsMore) return undefined;
+  const holds = (status: string): boolean => {
+    try {
+      return Boolean(expression.evaluate({ status }, { ...DEFAULT_LIMITS, meter }));
+    } catch {
+      return false;
+    }
+  };
+  return { onAlarm: holds('ALARM'), onEnd: holds('OK') };
 }

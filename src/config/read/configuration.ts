@@ -2,6 +2,7 @@ import { accessSync, constants, statSync } from 'node:fs';
 import type { Notification } from '../../notifications/notification.ts';
 import type { Target } from '../../targets/target.ts';
 import {
+  type Configuration,
   charactersOf,
   configurationFiles,
   type Declared,
@@ -17,7 +18,14 @@ import {
 import { describeReadError } from '../file-text.ts';
 import type { Overridden } from '../overrides.ts';
 import { isMap, type PlainMap } from '../plain.ts';
-import { type ConfigProblem, type Finding, finding, firstProblems } from '../problems.ts';
+import {
+  type ConfigProblem,
+  type Finding,
+  type FindingList,
+  finding,
+  findingList,
+  firstProblems,
+} from '../problems.ts';
 import { overQuota } from '../restrictions.ts';
 import type { ValueOrigin } from '../schema-problems.ts';
 import type { Settings } from '../settings.ts';
@@ -38,26 +46,26 @@ export interface Sources extends SettingsSources {
 /** A checked configuration as data, which can cross from the config worker to the main thread. */
 export interface ConfigurationData {
   /** The targets as they were written, their references resolved. */
-  readonly targets: readonly unknown[];
+  readonly targets: ReturnType<typeof readNotifications>['resolvedTargets'];
   readonly inputs: readonly Declared[];
   readonly outputs: readonly Declared[];
-  readonly raw: Omit<RawItems, 'settings'>;
+  readonly raw: RawItems;
 }
 
 /** Values that were made while a configuration was checked: some have functions, so they stay on their thread. */
 export interface ConfigurationValues {
   readonly settings: Settings;
-  readonly rawSettings: PlainMap;
   readonly settingOrigin: ValueOrigin;
   readonly overridden: readonly Overridden[];
   readonly targets: readonly Target[];
   readonly notifications: readonly Notification[];
+  readonly inhibitions: Configuration['inhibitions'];
 }
 
 export type ReadConfiguration = {
   readonly warnings: readonly ConfigProblem[];
   /** The warnings of what is not used although it stands there. A change that brings it is refused. */
-  readonly refusals: readonly Finding[];
+  readonly refusals: FindingList;
   /** Every file that was looked at, secrets' files included. */
   readonly files: readonly string[];
   /** The files that are there, as they were read. */
@@ -76,7 +84,7 @@ export function readConfiguration(sources: Sources): ReadConfiguration {
   const names = configurationFiles(folder);
   const trouble = sources.restrictions === undefined ? folderProblem(folder) : undefined;
   if (trouble !== undefined)
-    return { ok: false, problems: [trouble], warnings: [], refusals: [], files: names, texts: {} };
+    return { ok: false, problems: [trouble], warnings: [], refusals: findingList(), files: names, texts: {} };
 
   const documents = readDocuments(sources);
   const texts = textsOf(documents);
@@ -85,20 +93,20 @@ export function readConfiguration(sources: Sources): ReadConfiguration {
   const inputs = readDeclared(documents[INPUTS_FILE], 'input');
   const outputs = readDeclared(documents[OUTPUTS_FILE], 'output');
   const parts = [documents[SETTINGS_FILE], reading, rest, inputs, outputs];
-  const refusals = [...reading.refusals, ...rest.refusals];
+  const refusals = findingList(reading.refusals, rest.refusals);
   const isError = (name: FileName): boolean => sources.refusing?.includes(name) === true;
-  const problems = [
-    ...tooManyCharacters(sources, texts),
-    ...parts.flatMap(part => part.problems),
-    ...(isError(SETTINGS_FILE) ? reading.refusals : []),
-    ...(isError(NOTIFICATIONS_FILE) ? rest.refusals : []),
-  ];
-  const found = [
-    ...reading.warnings,
-    ...rest.warnings,
-    ...(isError(SETTINGS_FILE) ? [] : reading.refusals),
-    ...(isError(NOTIFICATIONS_FILE) ? [] : rest.refusals),
-  ];
+  const problems = findingList(
+    tooManyCharacters(sources, texts),
+    ...parts.map(part => part.problems),
+    isError(SETTINGS_FILE) ? reading.refusals : [],
+    isError(NOTIFICATIONS_FILE) ? rest.refusals : [],
+  );
+  const found = findingList(
+    reading.warnings,
+    rest.warnings,
+    isError(SETTINGS_FILE) ? [] : reading.refusals,
+    isError(NOTIFICATIONS_FILE) ? [] : rest.refusals,
+  );
   const warnings = firstProblems('warnings', found, names);
   const files = [...names, ...reading.files, ...rest.files];
   const { settings, origin: settingOrigin, overridden } = reading;
@@ -118,13 +126,14 @@ export function readConfiguration(sources: Sources): ReadConfiguration {
     raw: {
       targets: rawById(rest.targetItems),
       notifications: rawById(rest.notificationItems),
+      inhibitions: rawById(rest.inhibitionItems),
       inputs: rawById(inputs.items),
       outputs: rawById(outputs.items),
+      settings: { ...documents[SETTINGS_FILE].value },
     },
   };
-  const { targets, notifications } = rest;
-  const rawSettings = { ...documents[SETTINGS_FILE].value };
-  const values = { settings, rawSettings, settingOrigin, overridden, targets, notifications };
+  const { targets, notifications, inhibitions } = rest;
+  const values = { settings, settingOrigin, overridden, targets, notifications, inhibitions };
   return { ok: true, data, values, warnings, refusals, files, texts };
 }
 

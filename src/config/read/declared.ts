@@ -1,37 +1,35 @@
 import type { Declared } from '../configuration.ts';
 import { declaredSchema } from '../declared-schema.ts';
-import type { Finding } from '../problems.ts';
+import { type Finding, type FindingList, findingList } from '../problems.ts';
 import { fileOrigin, problemsOf } from '../schema-problems.ts';
 import { type ConfigDocument, type ConfigItem, readItems, unknownSections } from '../yaml/document.ts';
 
 export interface DeclaredReading {
   readonly declared: readonly Declared[];
   readonly items: readonly ConfigItem[];
-  readonly problems: readonly Finding[];
+  readonly problems: FindingList;
 }
 
 /** Reads a file of declared components, whose one key is its section. */
 export function readDeclared(document: ConfigDocument, kind: Declared['kind']): DeclaredReading {
   const section = `${kind}s`;
   const { items, problems } = readItems(document, section);
-  const readings = items.map(item => readItem(document, item, kind));
-  return {
-    declared: readings.flatMap(({ declared }) => declared ?? []),
-    items,
-    problems: [
-      ...document.problems,
-      ...unknownSections(document, [section]),
-      ...problems,
-      ...readings.flatMap(reading => reading.problems),
-    ],
-  };
+  const found = findingList(document.problems, unknownSections(document, [section]), problems);
+  const declared: Declared[] = [];
+  for (const item of items) {
+    if (found.isFull) break;
+    const reading = readItem(document, item, kind);
+    if (reading.declared !== undefined) declared.push(reading.declared);
+    found.addAll(reading.problems);
+  }
+  return { declared, items, problems: found };
 }
 
 function readItem(
   document: ConfigDocument,
   { path, value }: ConfigItem,
   kind: Declared['kind'],
-): { readonly declared?: Declared; readonly problems: readonly Finding[] } {
+): { readonly declared?: Declared; readonly problems: FindingList | readonly Finding[] } {
   const { success, data, error } = declaredSchema.safeParse(value);
   if (!success) {
     const origin = fileOrigin({ ...document, base: path });

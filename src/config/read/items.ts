@@ -2,13 +2,28 @@ import * as z from 'zod';
 import { findCondition } from '../../conditions/index.ts';
 import { aliasesOf } from '../../lib/aliases.ts';
 import {
+  configureInhibition,
+  type InhibitionRule,
+  inhibitionSchema,
+  MOST_INHIBITIONS,
+} from '../../notifications/inhibition/inhibition-rule.ts';
+import {
   configureNotification,
   type Notification,
   notificationSchema,
 } from '../../notifications/notification.ts';
 import { findTargetType, targetTypes } from '../../targets/index.ts';
-import type { Target } from '../../targets/target.ts';
-import { didYouMean, elsewhere, type Finding, finding, type ItemFinding, quote } from '../problems.ts';
+import type { ProcessUse, Target } from '../../targets/target.ts';
+import {
+  didYouMean,
+  elsewhere,
+  type Finding,
+  FindingList,
+  finding,
+  findingList,
+  type ItemFinding,
+  quote,
+} from '../problems.ts';
 import { confined, refusedUses } from '../restrictions.ts';
 import { fileOrigin, problemsOf } from '../schema-problems.ts';
 import { asWritten, childOf, isTemplate, mapsFor, type Schema } from '../schema-walk.ts';
@@ -18,14 +33,21 @@ import {
   resolveReferences,
   withReferredTexts,
 } from '../secrets/references.ts';
-import type { ConfigDocument, ConfigItem } from '../yaml/document.ts';
+import { type ConfigDocument, type ConfigItem, readItems } from '../yaml/document.ts';
 import { clearText } from './settings.ts';
+
+/** A target as it was written, what its references stand for in their places. Plain data. */
+export interface ResolvedTarget {
+  readonly value: unknown;
+  /** Its references to what is the operator's, which a workspace may not have. */
+  readonly operators: readonly ProcessUse[];
+}
 
 export interface TargetReading {
   readonly target: Target | undefined;
-  /** The item with its references resolved. */
-  readonly resolved?: unknown;
-  readonly problems: readonly Finding[];
+  /** Undefined where its type is unknown. */
+  readonly resolved?: ResolvedTarget | undefined;
+  readonly problems: FindingList | readonly Finding[];
   readonly warnings: readonly Finding[];
   /** Warnings of what is not used although it stands there. */
   readonly refusals: readonly Finding[];
@@ -67,14 +89,15 @@ export function readTarget(
     ...clearTextSecrets(schema, item.value, references).map(path => clearText(origin, path)),
   ];
   const read = attempt(() => type.configure(value));
-  const refused = read.error === undefined ? [] : problemsOf(read.error, { schema, value, origin });
+  const refused =
+    read.error === undefined ? new FindingList() : problemsOf(read.error, { schema, value, origin });
   const unusable = operators.map(({ path, message }) => placed({ path, message: switchesOff(message) }));
-  const problems = [...unresolved, ...elsewhere(refused, [...unresolved, ...unknown, ...unusable])];
+  const problems = findingList(unresolved, elsewhere(refused, [...unresolved, ...unknown, ...unusable]));
   const sound = unresolved.length === 0 ? read.result : undefined;
   const target = sound && withReferredTexts(sound, item.value, value);
   return {
     target: target && confined(target, sources.restrictions, operators),
-    resolved: value,
+    resolved: { value, operators },
     problems,
     refusals: [
       ...unusable,
@@ -89,22 +112,16 @@ export function readTarget(
 
 const switchesOff = (reason: string): string => `${reason}; the target is switched off`;
 
-/** The target of an item that was checked elsewhere. `resolved` is the item with its references resolved. */
+/** The target of an item that was checked elsewhere. */
 export function configuredTarget(
   item: unknown,
-  resolved: unknown,
+  { value, operators }: ResolvedTarget,
   restrictions: ReferenceSources['restrictions'],
 ): Target {
-  const name = childOf(resolved, 'type');
+  const name = childOf(value, 'type');
   const type = typeof name === 'string' ? findTargetType(name) : undefined;
   if (type === undefined) throw new Error(`a target of the unknown type '${String(name)}' passed the check`);
-  const { schema } = type;
-  const operators =
-    restrictions === undefined
-      ? []
-      : resolveReferences(item, { schema, templates: templateKeys(schema), environment: {}, restrictions })
-          .refused;
-  return confined(withReferredTexts(type.configure(resolved), item, resolved), restrictions, operators);
+  return confined(withReferredTexts(type.configure(value), item, value), restrictions, operators);
 }
 
 /** Keys whose `$` belongs to templates and expressions, by every name they have. */
@@ -132,7 +149,7 @@ function noType(typeName: unknown): string {
 
 export interface NotificationReading {
   readonly notification: Notification | undefined;
-  readonly problems: readonly Finding[];
+  readonly problems: FindingList | readonly Finding[];
 }
 
 /** Reads one notification and its condition's conf. */
@@ -160,6 +177,31 @@ const wholeSchemas = new Map<string, z.ZodType>();
 
 /** A missing map is checked as an empty one, so that the keys missing in it are reported. */
 const optionalMap = <Map extends Schema>(schema: Map) => z.prefault(schema, {} as z.input<Map>);
+
+export interface InhibitionsReading {
+  readonly inhibitions: readonly InhibitionRule[];
+  readonly items: readonly ConfigItem[];
+  readonly problems: FindingList;
+}
+
+/** Reads the list of inhibitions. */
+export function readInhibitions(document: ConfigDocument): InhibitionsReading {
+  const { items, problems: ofList } = readItems(document, 'inhibitions');
+  const problems = findingList(ofList);
+  const inhibitions: InhibitionRule[] = [];
+  if (items.length > MOST_INHIBITIONS) {
+    const { place } = fileOrigin({ ...document, base: [] });
+    const message = `${items.length} inhibitions are more than the ${MOST_INHIBITIONS} that there may be`;
+    return { inhibitions, items, problems: findingList([finding(() => place(['inhibitions']), message)]) };
+  }
+  for (const { path, value } of items) {
+    const { result, error } = attempt(() => configureInhibition(value));
+    if (result !== undefined) inhibitions.push(result);
+    const origin = fileOrigin({ ...document, base: path });
+    if (error !== undefined) problems.addAll(problemsOf(error, { schema: inhibitionSchema, value, origin }));
+  }
+  return { inhibitions, items, problems };
+}
 
 interface Attempt<Result> {
   readonly result: Result | undefined;

@@ -6,25 +6,34 @@ import { crossCheck, PipelineChecks, withDefaultTarget, withResolvedTargets } fr
 import { PairLimit } from '../check/pair-limit.ts';
 import { type TargetGraph, targetGraph } from '../check/target-graph.ts';
 import { operationalProblem } from '../check/target-references.ts';
-import { type Finding, finding, type ItemFinding } from '../problems.ts';
+import { type Finding, FindingList, finding, findingList, type ItemFinding } from '../problems.ts';
 import { countLogFolders, overQuota } from '../restrictions.ts';
 import { fileOrigin, type ValueOrigin } from '../schema-problems.ts';
 import type { ReferenceSources } from '../secrets/references.ts';
 import { type ConfigDocument, type ConfigItem, readItems, unknownSections } from '../yaml/document.ts';
-import { readNotification, readTarget } from './items.ts';
+import {
+  type InhibitionsReading,
+  type ResolvedTarget,
+  readInhibitions,
+  readNotification,
+  readTarget,
+  type TargetReading,
+} from './items.ts';
 import type { SettingsReading } from './settings.ts';
 
 interface NotificationsReading {
   readonly targets: readonly Target[];
   readonly notifications: readonly Notification[];
+  readonly inhibitions: InhibitionsReading['inhibitions'];
   /** The items of the targets, references resolved. */
-  readonly resolvedTargets: readonly unknown[];
+  readonly resolvedTargets: readonly ResolvedTarget[];
   readonly targetItems: readonly ConfigItem[];
   readonly notificationItems: readonly ConfigItem[];
-  readonly problems: readonly Finding[];
-  readonly warnings: readonly Finding[];
+  readonly inhibitionItems: readonly ConfigItem[];
+  readonly problems: FindingList;
+  readonly warnings: FindingList;
   /** Warnings of what is not used although it stands there. */
-  readonly refusals: readonly Finding[];
+  readonly refusals: FindingList;
   /** Files that settings refer to. */
   readonly files: readonly string[];
 }
@@ -32,7 +41,7 @@ interface NotificationsReading {
 /** The parts of headgate.yml that items are checked with. */
 type SettingsContext = Pick<SettingsReading, 'pipelines' | 'settings' | 'origin'>;
 
-const SECTIONS = ['targets', 'notifications'];
+const SECTIONS = ['targets', 'notifications', 'inhibitions'];
 /** While the settings are unreadable only addresses that are never allowed are reported. */
 const ANY_ADDRESS: AddressPolicy = { privateAddresses: 'allow', allowedAddresses: [] };
 
@@ -45,11 +54,12 @@ export function readNotifications(
   const { pipelines, settings } = context;
   const targets = readItems(document, 'targets');
   const notifications = readItems(document, 'notifications');
+  const inhibitions = readInhibitions(document);
   const graph = targetGraph(targets.items);
   const origin = fileOrigin({ ...document, base: [] });
   const placed = ({ path, message }: ItemFinding): Finding => finding(() => origin.place(path), message);
   const overQuotaOf = (
-    what: 'targets' | 'notifications' | 'logFolders',
+    what: 'targets' | 'notifications' | 'inhibitions' | 'logFolders',
     count: number,
     section: string = what,
   ): Finding[] => {
@@ -59,44 +69,84 @@ export function readNotifications(
   const pairs = new PairLimit();
   // While the list of targets is unreadable nothing can be said of what they are.
   const crossed = targets.readable
-    ? crossCheck({ targets: targets.items, notifications: notifications.items, graph, pairs })
+    ? crossCheck({
+        targets: targets.items,
+        notifications: notifications.items,
+        inhibitions: inhibitions.items,
+        graph,
+        pairs,
+      })
     : { problems: [], warnings: [] };
   const guard = createAddressGuard(sources.restrictions?.delivery ?? settings?.delivery ?? ANY_ADDRESS);
-  const readTargets = targets.items.map(item => targetIn(document, item, sources, guard));
   const checks = new PipelineChecks(pipelines, pairs);
-  const readNotices = notifications.items.map(item =>
-    notificationIn(document, item, graph, { checks, areAllKnown: settings !== undefined, origin }),
+  const read = new ItemsReading();
+  for (const item of targets.items)
+    if (!read.problems.isFull) read.addTarget(targetIn(document, item, sources, guard));
+  const notices: Notification[] = [];
+  for (const item of notifications.items) {
+    if (read.problems.isFull) break;
+    const reading = notificationIn(document, item, graph, {
+      checks,
+      areAllKnown: settings !== undefined,
+      origin,
+    });
+    if (reading.notification !== undefined) notices.push(reading.notification);
+    read.add(reading);
+  }
+  const problems = findingList(
+    document.problems,
+    unknownSections(document, SECTIONS),
+    targets.problems,
+    notifications.problems,
+    inhibitions.problems,
+    overQuotaOf('inhibitions', inhibitions.items.length),
+    overQuotaOf('targets', targets.items.length),
+    overQuotaOf('notifications', notifications.items.length),
+    overQuotaOf('logFolders', countLogFolders(read.targets), 'targets'),
+    crossed.problems.map(placed),
+    targets.readable ? operationalProblems(context, graph) : [],
+    read.problems,
+    pairs.problem === undefined ? [] : [placed({ path: ['notifications'], message: pairs.problem })],
   );
-  const readings = [...readTargets, ...readNotices];
   return {
-    targets: readTargets.flatMap(({ target }) =>
-      target === undefined ? [] : [withResolvedTargets(target, graph)],
-    ),
-    notifications: readNotices.flatMap(({ notification }) => notification ?? []),
-    resolvedTargets: readTargets.flatMap(({ target, resolved }) => (target === undefined ? [] : [resolved])),
+    targets: read.targets.map(target => withResolvedTargets(target, graph)),
+    notifications: notices,
+    inhibitions: inhibitions.inhibitions,
+    resolvedTargets: read.resolved,
     targetItems: targets.items,
     notificationItems: notifications.items,
-    problems: [
-      ...document.problems,
-      ...unknownSections(document, SECTIONS),
-      ...targets.problems,
-      ...notifications.problems,
-      ...overQuotaOf('targets', targets.items.length),
-      ...overQuotaOf('notifications', notifications.items.length),
-      ...overQuotaOf(
-        'logFolders',
-        countLogFolders(readTargets.flatMap(({ target }) => target ?? [])),
-        'targets',
-      ),
-      ...crossed.problems.map(placed),
-      ...(targets.readable ? operationalProblems(context, graph) : []),
-      ...readings.flatMap(({ problems }) => problems),
-      ...(pairs.problem === undefined ? [] : [placed({ path: ['notifications'], message: pairs.problem })]),
-    ],
-    warnings: [...crossed.warnings.map(placed), ...readings.flatMap(({ warnings }) => warnings)],
-    refusals: readTargets.flatMap(({ refusals }) => refusals),
-    files: readTargets.flatMap(({ files }) => files),
+    inhibitionItems: inhibitions.items,
+    problems,
+    warnings: findingList(crossed.warnings.map(placed), read.warnings),
+    refusals: read.refusals,
+    files: read.files,
   };
+}
+
+/** What the items come to: of what is wrong with them no more than is shown. */
+class ItemsReading {
+  readonly targets: Target[] = [];
+  readonly resolved: ResolvedTarget[] = [];
+  readonly problems = new FindingList();
+  readonly warnings = new FindingList();
+  readonly refusals = new FindingList();
+  readonly files: string[] = [];
+
+  add({ problems, warnings }: Pick<TargetReading, 'problems' | 'warnings'>): void {
+    this.problems.addAll(problems);
+    this.warnings.addAll(warnings);
+  }
+
+  addTarget(reading: TargetReading): void {
+    const { target, resolved, refusals, files } = reading;
+    if (target !== undefined) {
+      this.targets.push(target);
+      if (resolved !== undefined) this.resolved.push(resolved);
+    }
+    this.add(reading);
+    this.refusals.addAll(refusals);
+    this.files.push(...files);
+  }
 }
 
 function operationalProblems({ settings, origin }: SettingsContext, graph: TargetGraph): Finding[] {
@@ -112,7 +162,7 @@ function targetIn(
   item: ConfigItem,
   sources: ReferenceSources,
   guard: AddressGuard,
-) {
+): TargetReading {
   const reading = readTarget(document, item, sources);
   if (reading.target === undefined) return reading;
   const { place } = fileOrigin({ ...document, base: item.path });

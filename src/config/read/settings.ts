@@ -10,7 +10,15 @@ import {
   type SettingFlags,
   unknownVariables,
 } from '../overrides.ts';
-import { elsewhere, type Finding, finding, formatPath, type ItemFinding } from '../problems.ts';
+import {
+  elsewhere,
+  type Finding,
+  FindingList,
+  finding,
+  findingList,
+  formatPath,
+  type ItemFinding,
+} from '../problems.ts';
 import { foreignSettings, overQuota, type WorkspaceRestrictions, withRestrictions } from '../restrictions.ts';
 import { fileOrigin, problemsOf, type ValueOrigin } from '../schema-problems.ts';
 import { childOf, layers, type Schema, valueAt } from '../schema-walk.ts';
@@ -23,7 +31,7 @@ import {
 import { type Settings, settingsSchema } from '../settings.ts';
 import type { ConfigDocument } from '../yaml/document.ts';
 import type { Path } from '../yaml/places.ts';
-import { type ConfinedPipelines, confinePipelines, isAboutPipeline } from './confined-pipelines.ts';
+import { type ConfinedSettings, confineSettings } from './confined-settings.ts';
 
 export interface SettingsReading {
   /** Undefined when something is wrong with them. */
@@ -32,7 +40,7 @@ export interface SettingsReading {
   readonly pipelines: readonly PipelineSettings[];
   readonly origin: ValueOrigin;
   readonly overridden: readonly Overridden[];
-  readonly problems: readonly Finding[];
+  readonly problems: FindingList;
   readonly warnings: readonly Finding[];
   /** Warnings of what is not used although it stands there. */
   readonly refusals: readonly Finding[];
@@ -44,28 +52,61 @@ export interface SettingsSources extends ReferenceSources {
   readonly flags: SettingFlags;
 }
 
-/** Reads headgate.yml together with what flags and environment override. */
-export function readSettings(document: ConfigDocument, sources: SettingsSources): SettingsReading {
-  const { environment, flags, restrictions } = sources;
+/** What headgate.yml says, together with what flags and environment override, before it is read by the schema. */
+function writtenSettings(
+  document: SettingsDocument,
+  { environment, flags, restrictions, ...sources }: SettingsSources,
+) {
   const schema = settingsSchema;
-  const resolved = resolveReferences(document.value, { ...sources, schema, templates: [] });
+  const lookup = { ...sources, environment, restrictions, schema, templates: [] };
+  const resolved = resolveReferences(document.value, lookup);
   const unusable = [...resolved.problems, ...resolved.refused];
   const overrides = readOverrides(schema, environment, flags);
   const chosen = withoutNulls(schema, applyOverrides(resolved.value, overrides));
-  const confined = restrictions && confinePipelines(chosen, unusable);
+  const confined = restrictions && confineSettings(chosen, unusable);
   const value =
     restrictions === undefined || confined === undefined
       ? chosen
       : withRestrictions(confined.value, restrictions);
   const origin = fileOrigin({ ...document, base: [], references: resolved.references, overrides });
+  return { resolved, unusable, overrides, confined, value, origin };
+}
+
+type SettingsDocument = Pick<ConfigDocument, 'file' | 'value' | 'places'>;
+
+/** The settings of a file that was checked elsewhere, a pipeline at a time. Undefined when they are wrong after all. */
+export function* checkedSettings(
+  document: SettingsDocument,
+  sources: SettingsSources,
+): Generator<undefined, Pick<SettingsReading, 'settings' | 'origin' | 'overridden'>, undefined> {
+  const { overrides, confined, value, origin } = writtenSettings(document, sources);
+  const overridden = overrides.map(({ path, name }) => ({ path, name }));
+  const rest = settingsSchema.safeParse({ ...Object(value), pipelines: [] }).data;
+  const pipelines: PipelineSettings[] = [];
+  const items = rawPipelines(value);
+  for (const item of items) {
+    const { data } = pipelineSchema.safeParse(item);
+    if (data !== undefined) pipelines.push(data);
+    yield;
+  }
+  if (rest === undefined || pipelines.length < items.length)
+    return { settings: undefined, origin, overridden };
+  return { settings: withSwitchedOff({ ...rest, pipelines }, confined), origin, overridden };
+}
+
+/** Reads headgate.yml together with what flags and environment override. */
+export function readSettings(document: ConfigDocument, sources: SettingsSources): SettingsReading {
+  const { environment, restrictions } = sources;
+  const schema = settingsSchema;
+  const { resolved, unusable, overrides, confined, value, origin } = writtenSettings(document, sources);
   const parsed = schema.safeParse(value);
   const placed = ({ path, message }: ItemFinding): Finding => finding(() => origin.place(path), message);
   const unresolved = [
-    ...unusable.filter(problem => confined === undefined || !isAboutPipeline(problem)).map(placed),
+    ...(confined === undefined ? unusable.map(placed) : []),
     ...neededForStore(document.value, origin),
   ];
   const unknown = resolved.unknown.map(placed);
-  const refused = parsed.success ? [] : problemsOf(parsed.error, { schema, value, origin });
+  const refused = parsed.success ? new FindingList() : problemsOf(parsed.error, { schema, value, origin });
   const otherwise = elsewhere(refused, [...unresolved, ...unknown]);
   const settings = parsed.success ? withSwitchedOff(parsed.data, confined) : undefined;
   const pipelines = settings?.pipelines ?? readablePipelines(value);
@@ -74,15 +115,15 @@ export function readSettings(document: ConfigDocument, sources: SettingsSources)
     pipelines,
     origin,
     overridden: overrides.map(({ path, name }) => ({ path, name })),
-    problems: [
-      ...unresolved,
+    problems: findingList(
+      unresolved,
       // Never a refusal without a reason.
-      ...(unresolved.length + otherwise.length > 0 ? otherwise : refused),
-      ...duplicateIds(value, origin),
-      ...sharedTokens(value, origin),
-      ...missingForOpenid(value, origin),
-      ...(restrictions === undefined ? [] : refusedToWorkspaces(restrictions, document.value, origin)),
-    ],
+      unresolved.length + otherwise.length > 0 ? otherwise : refused,
+      duplicateIds(value, origin),
+      sharedTokens(value, origin),
+      missingForOpenid(value, origin),
+      restrictions === undefined ? [] : refusedToWorkspaces(restrictions, document.value, origin),
+    ),
     warnings: [
       ...unknown,
       ...unknownVariables(schema, environment),
@@ -99,7 +140,7 @@ export function readSettings(document: ConfigDocument, sources: SettingsSources)
   };
 }
 
-function withSwitchedOff(settings: Settings, confined: ConfinedPipelines | undefined): Settings {
+function withSwitchedOff(settings: Settings, confined: ConfinedSettings | undefined): Settings {
   if (confined === undefined || confined.switchedOff.size === 0) return settings;
   const pipelines = settings.pipelines.map((pipeline, index) => {
     const switchedOff = confined.switchedOff.get(index);

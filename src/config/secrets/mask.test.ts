@@ -1,7 +1,9 @@
-import { describe, expect, it } from 'vitest';
+import fc from 'fast-check';
+import { describe, expect, it, test } from 'vitest';
 import { configurationOf } from '../../../test/helpers/config-folder.ts';
+import { cpuMsOf } from '../../../test/helpers/cpu-time.ts';
 import type { FileTexts } from '../configuration.ts';
-import { maskedTexts } from './mask.ts';
+import { maskedTexts, replaceAll } from './mask.ts';
 
 const TOKEN = 'hunter2-hunter2';
 
@@ -96,4 +98,62 @@ describe('a masked text', () => {
     );
     expect(maskedTexts(texts, rawOf(texts))['notifications.yml']).toContain('token: "********" }');
   });
+});
+
+/** What `replaceAll` answers, by looking for each of the values at each place. */
+function replacedOneByOne(text: string, values: readonly string[], replacement: string): string {
+  const found = values.flatMap(value =>
+    [...text].flatMap((_, start) =>
+      value !== '' && text.startsWith(value, start) ? [{ start, end: start + value.length }] : [],
+    ),
+  );
+  found.sort((one, other) => one.start - other.start || other.end - one.end);
+  let result = '';
+  let end = 0;
+  for (const one of found) {
+    if (one.start >= end) result += text.slice(end, one.start) + replacement;
+    end = Math.max(end, one.end);
+  }
+  return result + text.slice(end);
+}
+
+test('values that overlap, begin or end alike are found as if each was looked for by itself', () => {
+  const text = fc.string({ unit: fc.constantFrom('a', 'b', 'c'), maxLength: 60 });
+  const values = fc.array(fc.string({ unit: fc.constantFrom('a', 'b', 'c'), maxLength: 6 }), {
+    maxLength: 12,
+  });
+  fc.assert(
+    fc.property(text, values, (whole, few) => {
+      expect(replaceAll(whole, few, '*')).toBe(replacedOneByOne(whole, few, '*'));
+    }),
+    { numRuns: 2000 },
+  );
+  expect(replaceAll('the long-secret-1 and long-secret', ['long-secret', 'long-secret-1'], '*')).toBe(
+    'the * and *',
+  );
+});
+
+test.each([
+  [
+    'secrets that begin alike',
+    (count: number) => Array.from({ length: count }, (_, at) => `${'a'.repeat(20)}${at}`),
+  ],
+  [
+    'secrets that end alike',
+    (count: number) => Array.from({ length: count }, (_, at) => `${at}${'a'.repeat(20)}`),
+  ],
+  [
+    'secrets that begin differently',
+    (count: number) => Array.from({ length: count }, (_, at) => `${at}`.repeat(5)),
+  ],
+])('many %s in a long text take time by the length of both', async (_, make) => {
+  const work = (count: number) => () => {
+    const secrets = make(count);
+    replaceAll(`${'a'.repeat(10 * count)}${secrets.join(' ')}`, secrets, '*');
+  };
+  work(500)();
+  const few = await cpuMsOf(work(500));
+  const many = await cpuMsOf(work(4000));
+  // Eight times as much; a cost of secrets times length would be sixty-four times.
+  expect(many).toBeLessThan(30 * Math.max(few, 10));
 });

@@ -7,16 +7,19 @@ import { settingsSchema } from '../settings.ts';
 import { type Splice, spliced } from '../yaml/change.ts';
 import { readConfigDocument } from '../yaml/document.ts';
 import type { Path } from '../yaml/places.ts';
-import { outline, type TextSpan } from '../yaml/spans.ts';
+import { type Outline, outline, type TextSpan } from '../yaml/spans.ts';
 import { SECTIONS } from './items.ts';
 import { clearTextSecrets, isReference } from './references.ts';
 
-/** A secret somewhere in a file. */
-interface SecretPlace {
+interface ValuePlace {
   /** Id of its item; undefined for what stands in none. */
   readonly id: string | undefined;
   /** In the item, or in the file. */
   readonly path: Path;
+}
+
+/** A secret somewhere in a file. */
+interface SecretPlace extends ValuePlace {
   readonly value: unknown;
 }
 
@@ -29,7 +32,7 @@ function secretPlaces(name: FileName, text: string, raw: RawItems): SecretPlace[
 }
 
 /** What aliases stand for may be anything; the names of its fields say what is a secret. */
-const sharedSchema = z.looseObject({}).meta({ namesSecrets: true });
+export const sharedSchema = z.looseObject({}).meta({ namesSecrets: true });
 
 /** Most files have no such keys, and are not read once more. */
 const sharedIn = (name: FileName, text: string): object =>
@@ -66,7 +69,7 @@ function mask(name: FileName, original: string, secrets: readonly SecretPlace[])
       elsewhere.push(value);
   }
   const masked = spliced(text, [...splices.values()]) ?? text;
-  return [...new Set(elsewhere)].reduce((whole, value) => whole.replaceAll(value, MASK), masked);
+  return replaceAll(masked, [...new Set(elsewhere)], MASK);
 }
 
 /** A scalar's own place: the line break that ends a block of lines stays. */
@@ -75,12 +78,12 @@ export function placeOf(text: string, { kind, start, end }: TextSpan): { start: 
   return { start, end: isLines ? end - (text[end - 2] === '\r' ? 2 : 1) : end };
 }
 
-/** Finds where a secret stands in a file; behind an alias where its anchor is. */
-function spanFinder(
+/** Finds where a value stands in a file; behind an alias where its anchor is. */
+export function spanFinder(
   name: FileName,
   text: string,
-): (place: Omit<SecretPlace, 'value'>) => TextSpan | undefined {
-  const { root } = outline(text);
+  { root }: Outline = outline(text),
+): (place: ValuePlace) => TextSpan | undefined {
   const key = name === SETTINGS_FILE ? undefined : SECTIONS[name].section;
   const section = root?.entries.find(entry => entry.key === key);
   const anchors = anchorsIn(root, text);
@@ -126,3 +129,77 @@ function entriesByKey(span: TextSpan): ReadonlyMap<PropertyKey | undefined, Text
   known.set(span, entries);
   return entries;
 }
+
+/**
+ * The text with this in the place of each of the values, and once of those that overlap. Takes time by the length of the
+ * text and of all values together: they are found in one pass (Aho and Corasick, "Efficient string matching", 1975).
+ */
+export function replaceAll(text: string, values: readonly string[], replacement: string): string {
+  const words = values.filter(value => value !== '');
+  if (words.length === 0) return text;
+  const longestAt = longestEndingAt(text, words);
+  const parts: string[] = [];
+  let rest = text.length;
+  for (let end = text.length; end > 0; ) {
+    let start = end - (longestAt[end] ?? 0);
+    if (start === end) {
+      end--;
+      continue;
+    }
+    // What ends within may begin before.
+    for (let at = end - 1; at > start; at--) start = Math.min(start, at - (longestAt[at] ?? 0));
+    parts.push(text.slice(end, rest), replacement);
+    rest = start;
+    end = start;
+  }
+  parts.push(text.slice(0, rest));
+  return parts.reverse().join('');
+}
+
+/** The length of the longest word that ends before each offset of the text. */
+function longestEndingAt(text: string, words: readonly string[]): Uint32Array {
+  const steps = new Map<number, number>();
+  /** Of each node: the length of its longest word, and the node of its longest ending that is a beginning too. */
+  const lengths = [0];
+  const endings = [0];
+  const depths = [0];
+  const stepFrom = (node: number, code: number): number | undefined => steps.get(node * CODES + code);
+  for (const word of words) {
+    let node = 0;
+    for (let at = 0; at < word.length; at++) {
+      const code = word.charCodeAt(at);
+      const known = stepFrom(node, code);
+      const next = known ?? lengths.push(0) - 1;
+      if (known === undefined) {
+        steps.set(node * CODES + code, next);
+        depths.push(at + 1);
+      }
+      node = next;
+    }
+    lengths[node] = word.length;
+  }
+  const follow = (from: number, code: number): number => {
+    for (let node = from; ; node = endings[node] ?? 0) {
+      const next = stepFrom(node, code);
+      if (next !== undefined || node === 0) return next ?? 0;
+    }
+  };
+  // In the order of their depth, each from one that is known.
+  const byDepth = [...steps].sort(([, one], [, other]) => (depths[one] ?? 0) - (depths[other] ?? 0));
+  for (const [key, node] of byDepth) {
+    const parent = Math.floor(key / CODES);
+    const ending = parent === 0 ? 0 : follow(endings[parent] ?? 0, key % CODES);
+    endings[node] = ending;
+    lengths[node] = Math.max(lengths[node] ?? 0, lengths[ending] ?? 0);
+  }
+  const found = new Uint32Array(text.length + 1);
+  let node = 0;
+  for (let at = 0; at < text.length; at++) {
+    node = follow(node, text.charCodeAt(at));
+    found[at + 1] = lengths[node] ?? 0;
+  }
+  return found;
+}
+
+/** As many as there are code units. */
+const CODES = 0x10000;

@@ -17,6 +17,7 @@ const raw: RawItems = {
     ]),
   ]),
   notifications: new Map([['n', { id: 'n', description: '${secret:free}' }]]),
+  inhibitions: new Map(),
   inputs: new Map(),
   outputs: new Map(),
 };

@@ -131,7 +131,7 @@ export function withReferredTexts<Known extends Target>(
 }
 
 /** Most values refer to nothing and need no copy. */
-function mayRefer(value: unknown): boolean {
+export function mayRefer(value: unknown): boolean {
   if (typeof value === 'string') return value.startsWith('${');
   return typeof value === 'object' && value !== null && Object.values(value).some(mayRefer);
 }

@@ -10,6 +10,7 @@ import {
   counterpart,
   firstOf,
   guardsSecrets,
+  isOpen,
   isSecretNaming,
   isSecretText,
   isTemplate,
@@ -171,7 +172,7 @@ class SecretRules {
 const isHidden = ({ schemas, inFile, effective }: SecretPosition): boolean =>
   isReference(inFile) ||
   (typeof inFile === 'string' && schemas.some(schema => isSecretText(schema, inFile))) ||
-  (schemas.some(guardsSecrets) && maskedAddress(effective) !== undefined);
+  (schemas.some(schema => guardsSecrets(schema) || isOpen(schema)) && maskedAddress(effective) !== undefined);
 
 function keep(mask: string, here: SecretPosition): string | number {
   const { inFile, effective, moved } = here;

@@ -6,6 +6,7 @@ import type { Configuration, Declared } from '../configuration.ts';
 import { declaredSchema } from '../declared-schema.ts';
 import { isMap, type PlainMap, plainCopy } from '../plain.ts';
 import {
+  bearsSecret,
   childOf,
   childrenOf,
   firstOf,
@@ -18,7 +19,8 @@ import {
   type Schema,
 } from '../schema-walk.ts';
 import { settingsSchema } from '../settings.ts';
-import { isReference } from './references.ts';
+import type { Path } from '../yaml/places.ts';
+import { isReference, mayRefer } from './references.ts';
 
 /**
  * An item's effective content as reads show it: secrets masked, and everything that a reference stands for, whatever the
@@ -30,7 +32,7 @@ const shownContent = (schema: Schema, effective: object, raw: unknown): PlainMap
 };
 
 function show(schemas: readonly Schema[], value: unknown, raw: unknown): unknown {
-  if (schemas.some(isTemplate)) return value;
+  if (schemas.some(isTemplate) || (!schemas.some(bearsSecret) && !mayRefer(raw))) return value;
   if (Array.isArray(value)) {
     const childAt = childrenOf(schemas, value);
     return value.map((one, index) => show(childAt(index), one, childOf(raw, index)));
@@ -96,23 +98,47 @@ export function maskedAddress(text: unknown): string | undefined {
   return href === origin || href === `${origin}/` ? undefined : new SecretUrl(text).toString();
 }
 
-/** Shown content for those who may not change it: of addresses only the host, but for those that are defaults. */
-export function withoutAddresses(schema: Schema, shown: PlainMap): PlainMap {
-  const value = hideAddresses([schema], shown);
-  return isMap(value) ? value : {};
+/** An address in an item, and what those see of it who may not change the item. */
+export interface HiddenAddress {
+  readonly path: Path;
+  readonly value: string;
+  readonly shown: string;
 }
 
-function hideAddresses(schemas: readonly Schema[], value: unknown): unknown {
+/** Content for those who may not change it, of addresses only the host, and which addresses that are. */
+export function hideAddresses(
+  schema: Schema,
+  content: PlainMap,
+): { readonly content: PlainMap; readonly hidden: readonly HiddenAddress[] } {
+  const hidden: HiddenAddress[] = [];
+  const value = hideIn([schema], content, [], found => {
+    // The addresses of headgate.yml are read, not sent to: what could be a key stands in their queries.
+    if (schema === settingsSchema && !found.value.includes('?')) return found.value;
+    hidden.push(found);
+    return found.shown;
+  });
+  return { content: isMap(value) ? value : {}, hidden };
+}
+
+/** Replaces the addresses that decide where something goes, but for defaults, and all in items without a fixed form. */
+function hideIn(
+  schemas: readonly Schema[],
+  value: unknown,
+  path: Path,
+  hide: (found: HiddenAddress) => string,
+): unknown {
   if (typeof value === 'string') {
     const isHidden = schemas.some(
       schema => isOpen(schema) || (isDestination(schema) && z.safeParse(schema, undefined).data !== value),
     );
-    return isHidden ? (maskedAddress(value) ?? value) : value;
+    const shown = isHidden ? maskedAddress(value) : undefined;
+    return shown === undefined ? value : hide({ path, value, shown });
   }
   if (typeof value !== 'object' || value === null) return value;
   const childAt = childrenOf(schemas, value);
-  if (Array.isArray(value)) return value.map((one, index) => hideAddresses(childAt(index), one));
+  if (Array.isArray(value))
+    return value.map((one, index) => hideIn(childAt(index), one, [...path, index], hide));
   return Object.fromEntries(
-    Object.entries(value).map(([key, one]) => [key, hideAddresses(childAt(key), one)]),
+    Object.entries(value).map(([key, one]) => [key, hideIn(childAt(key), one, [...path, key], hide)]),
   );
 }

@@ -1,11 +1,17 @@
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { testClock } from '../../../test/helpers/clock.ts';
-import { change, description, HOOK, refusalOf, target } from '../../../test/helpers/held-configuration.ts';
+import {
+  change,
+  checkThread,
+  description,
+  HOOK,
+  refusalOf,
+  target,
+} from '../../../test/helpers/held-configuration.ts';
 import { openTestStorage, type TestStorage } from '../../../test/helpers/storage.ts';
 import { openKeyRing } from '../../lib/keyring.ts';
 import { silentLogger } from '../../lib/logger.ts';
-import { createCheckThread } from '../check-thread.ts';
 import type { FileTexts } from '../configuration.ts';
 import { type ConfigurationHolder, createConfigurationHolder } from '../holder.ts';
 import { UNLIMITED_QUOTAS } from '../restrictions.ts';
@@ -40,7 +46,7 @@ describe('the configuration of a workspace that has no files', () => {
     const keyRing = await openKeyRing({ path: join(folder, 'keys'), mayCreate: true });
     const documents = createSealedDocumentStore({ storage, workspace: WORKSPACE, keyRing, clock });
     const holder = createConfigurationHolder({
-      thread: createCheckThread(clock),
+      thread: checkThread(clock),
       source: documentSource({
         ...{ folder: WORKSPACE, environment: { SECRET: 'x' }, flags: {}, restrictions, clock },
         ...{ logger: silentLogger, documents, first: await documents.read() },

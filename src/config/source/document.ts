@@ -48,16 +48,17 @@ export function documentSource(options: DocumentSourceOptions): ConfigurationSou
     refersToFiles: false,
     sources: () => sourcesWith(UNLIMITED_QUOTAS),
     /** A change may keep what is there, and adds nothing beyond the quotas. */
-    sourcesForChange: ({ settings, targets, notifications }) =>
+    sourcesForChange: ({ settings, targets, notifications, inhibitions }) =>
       sourcesWith({
         pipelines: settings.pipelines.length,
         targets: targets.length,
         notifications: notifications.length,
+        inhibitions: inhibitions.length,
         logFolders: countLogFolders(targets),
         configurationCharacters: charactersOf(read.texts),
       }),
     async hasChanged() {
-      const present = await documents.read();
+      const present = await documents.read(read);
       const isChanged = present.revision !== read.revision;
       read = present;
       return isChanged;
@@ -109,7 +110,8 @@ interface WorkspaceDocument {
 }
 
 export interface SealedDocumentStore {
-  read(): Promise<WorkspaceDocument>;
+  /** Answers `known` while the store has no other revision: to decrypt and parse it takes its time. */
+  read(known?: WorkspaceDocument): Promise<WorkspaceDocument>;
   /** Throws `conflict` unless its revision is the next one. */
   write(document: WorkspaceDocument): Promise<void>;
 }
@@ -129,9 +131,10 @@ export function createSealedDocumentStore({
 }): SealedDocumentStore {
   const place = `config_documents|sealed|${workspace}`;
   return {
-    async read() {
+    async read(known) {
       const row = await storage.in(workspace).document.get();
       if (row === undefined) return { revision: 0, texts: withAllFiles({}) };
+      if (row.revision === known?.revision) return known;
       const texts = content.parse(JSON.parse(keyRing.decrypt(row.sealed, place)));
       return { revision: row.revision, texts: withAllFiles(texts) };
     },

@@ -217,6 +217,7 @@ export const FILE_OF: Readonly<Record<ConfigSection, FileName>> = {
   settings: SETTINGS_FILE,
   targets: NOTIFICATIONS_FILE,
   notifications: NOTIFICATIONS_FILE,
+  inhibitions: NOTIFICATIONS_FILE,
   inputs: INPUTS_FILE,
   outputs: OUTPUTS_FILE,
 };

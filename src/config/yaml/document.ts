@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { asFileText, readFileText, withoutByteOrderMark } from '../file-text.ts';
 import type { PlainMap } from '../plain.ts';
-import { type Finding, finding, formatPath, quote } from '../problems.ts';
+import { type Finding, FindingList, finding, formatPath, quote } from '../problems.ts';
 import { fileOrigin, unknownKeyText } from '../schema-problems.ts';
 import { childOf } from '../schema-walk.ts';
 import { readYaml, type YamlProblem } from './parse.ts';
@@ -25,7 +25,7 @@ export interface ConfigDocument {
 /** Reads one file of the folder, or a text that counts in its place. A file that is missing counts as empty. */
 export function readConfigDocument(folder: string, name: string, given?: string): ConfigDocument {
   const file = join(folder, name);
-  const nowhere = createTextPositions('', () => []);
+  const nowhere = createTextPositions('');
   const unreadable = (problems: readonly YamlProblem[], text?: string): ConfigDocument => ({
     file,
     text,
@@ -61,8 +61,8 @@ export function readConfigDocument(folder: string, name: string, given?: string)
 
 /** What of a file counts by itself, and what is there to be shared by aliases. */
 export function apart(content: object): Pick<ConfigDocument, 'value' | 'shared'> {
+  if (!Object.keys(content).some(isSharedKey)) return { value: content, shared: {} };
   const entries = Object.entries(content);
-  if (!entries.some(([key]) => isSharedKey(key))) return { value: content, shared: {} };
   return {
     value: Object.fromEntries(entries.filter(([key]) => !isSharedKey(key))),
     shared: Object.fromEntries(entries.filter(([key]) => isSharedKey(key))),
@@ -86,32 +86,26 @@ export interface ConfigItems {
   /** False when the section is neither list nor map, so that nothing can be said about its ids. */
   readonly readable: boolean;
   readonly items: readonly ConfigItem[];
-  readonly problems: readonly Finding[];
+  readonly problems: FindingList;
 }
 
 /** Reads a section that is a list of items with `id`, or a map of items by id. */
 export function readItems(document: ConfigDocument, section: string): ConfigItems {
   const value = childOf(document.value, section) ?? [];
   const origin = fileOrigin({ ...document, base: [] });
-  if (typeof value !== 'object')
-    return {
-      readable: false,
-      items: [],
-      problems: [
-        finding(
-          () => origin.place([section]),
-          () => `must be a list of items, or a map of them by id, not ${quote(value)}`,
-        ),
-      ],
-    };
+  const problems = new FindingList();
+  const report = (path: Path, message: () => string): void =>
+    problems.add(finding(() => origin.place(path), message));
+  if (typeof value !== 'object') {
+    report([section], () => `must be a list of items, or a map of them by id, not ${quote(value)}`);
+    return { readable: false, items: [], problems };
+  }
   const isList = Array.isArray(value);
   const items: ConfigItem[] = [];
-  const problems: Finding[] = [];
-  const report = (path: Path, message: () => string): void =>
-    void problems.push(finding(() => origin.place(path), message));
   const seen = new Map<string, ConfigItem>();
 
-  for (const [key, content] of Object.entries(value)) {
+  for (const key in value) {
+    const content = childOf(value, key);
     const path = [section, isList ? Number(key) : key];
     if (typeof content !== 'object' || content === null || Array.isArray(content)) {
       report(path, () => notAnItem(content));
@@ -149,13 +143,15 @@ function mapItem(path: Path, key: string, value: object): ConfigItem {
 }
 
 /** Top keys of a file that are none of its sections. */
-export function unknownSections(document: ConfigDocument, sections: readonly string[]): Finding[] {
-  return Object.keys(document.value)
-    .filter(key => !sections.includes(key))
-    .map(key =>
-      finding(
-        () => ({ file: document.file, path: formatPath([key]), ...document.places.ofKey([key]) }),
-        () => unknownKeyText(key, sections),
-      ),
-    );
+export function unknownSections(document: ConfigDocument, sections: readonly string[]): FindingList {
+  const found = new FindingList();
+  for (const key in document.value)
+    if (!sections.includes(key))
+      found.add(
+        finding(
+          () => ({ file: document.file, path: formatPath([key]), ...document.places.ofKey([key]) }),
+          () => unknownKeyText(key, sections),
+        ),
+      );
+  return found;
 }

@@ -116,6 +116,59 @@ describe('readYaml', () => {
     ]);
   });
 
+  it('refuses a map of too many keys, and a thing of too many values, by where they stand', () => {
+    const keys = Array.from({ length: 100_001 }, (_, at) => `  k${at}: 0`);
+    expect(found(`a:\n${keys.join('\n')}`)).toEqual(['2:3 has more than 100000 keys in one map']);
+    expect(found(`a:\n  - b: [${'0,'.repeat(100_001)}]`)).toEqual([
+      expect.stringMatching(/^2:5 holds too many values: at most 100000 may stand in one place/),
+    ]);
+    expect(found(`a:\n  - b: [${'0,'.repeat(90_000)}]\n  - c: [${'0,'.repeat(90_000)}]`)).toEqual([]);
+  });
+
+  it('never throws, and finds a place within the text for whatever is wrong with it', () => {
+    const piece = fc.constantFrom(
+      ...[
+        'a',
+        'b: ',
+        '- ',
+        '\n',
+        '\n  ',
+        '[',
+        ']',
+        '{',
+        '}',
+        ', ',
+        '&x ',
+        '*x',
+        '"',
+        "'",
+        '# c',
+        '|',
+        '>',
+        '? ',
+        '!t ',
+        '---',
+        '\t',
+        '0',
+        '<<: ',
+      ],
+    );
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 30 }), pieces => {
+        const text = pieces.join('');
+        const { document, problems } = readYaml(text);
+        const lines = text.split('\n');
+        for (const { line, column } of problems) {
+          expect(line).toBeLessThanOrEqual(lines.length + 1);
+          expect(column).toBeGreaterThan(0);
+        }
+        if (document === undefined) expect(problems).not.toEqual([]);
+        else expect(document.places.of(['a', 0, 'b']).line).toBeLessThanOrEqual(lines.length);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
   it('names every key that stands twice and still hands over the rest', () => {
     const text = 'a: 1\nb: {c: 1, c: 2}\na: 3\n';
     expect(found(text)).toEqual([

@@ -1,8 +1,18 @@
-import { constructFromEvents, type Event, YAMLException } from 'js-yaml';
+import {
+  CORE_SCHEMA,
+  constructFromEvents,
+  defineScalarTag,
+  type Event,
+  floatCoreTag,
+  intCoreTag,
+  NOT_RESOLVED,
+  YAMLException,
+} from 'js-yaml';
 import { reasonOf } from '../../lib/errors.ts';
-import { EXACT_CORE_SCHEMA } from './core-schema.ts';
+import { isExactNumber } from '../../lib/exact-numbers.ts';
 import { parseYamlEvents, reasonOfYamlError } from './events.ts';
 import { createTextPositions, type TextPosition, type TextPositions } from './places.ts';
+import { drawTree } from './spots.ts';
 import {
   directiveOffset,
   inspectStructure,
@@ -10,6 +20,25 @@ import {
   type StructureFinding,
   TOO_MANY_VALUES,
 } from './structure.ts';
+
+type NumberTag = typeof intCoreTag;
+
+/** A number that would be another one, or that JSON does not know, is a text. */
+const exact = (tag: NumberTag): NumberTag =>
+  defineScalarTag(tag.tagName, {
+    ...tag,
+    resolve(source, isExplicit, name) {
+      const value = tag.resolve(source, isExplicit, name);
+      return value !== NOT_RESOLVED && isKept(source, value) ? value : NOT_RESOLVED;
+    },
+  });
+
+/** Octal and hexadecimal ones are whole. */
+const isKept = (source: string, value: number): boolean =>
+  /^0[ox]/.test(source) ? Number.isSafeInteger(value) : isExactNumber(source);
+
+/** The core schema of YAML 1.2.2 (section 10.3), whose numbers are read as those of JSON are. */
+const EXACT_CORE_SCHEMA = CORE_SCHEMA.withTags(exact(intCoreTag), exact(floatCoreTag));
 
 export interface YamlProblem extends TextPosition {
   readonly message: string;
@@ -36,12 +65,7 @@ export function readYaml(text: string): YamlResult {
   if (mayHoldTooManyValues(text)) return refused([{ line: 1, column: 1, message: TOO_MANY_VALUES }]);
   const directive = directiveOffset(text);
   if (directive !== -1)
-    return refused(
-      located(
-        createTextPositions(text, () => []),
-        [{ offset: directive, message: DIRECTIVE }],
-      ),
-    );
+    return refused(located(createTextPositions(text), [{ offset: directive, message: DIRECTIVE }]));
   try {
     return construct(text);
   } catch (error) {
@@ -53,9 +77,11 @@ const DIRECTIVE = 'directives (lines that begin with "%") are not supported; rem
 
 function construct(text: string): YamlResult {
   const events = parseYamlEvents(text);
-  const places = createTextPositions(text, () => parseYamlEvents(text));
   const findings = inspectStructure(text, events);
-  if (findings.length > 0) return refused(located(places, findings));
+  if (findings.length > 0) return refused(located(createTextPositions(text), findings));
+  // The events would be many times as large, and to parse them again takes as long as this does ten times.
+  const tree = drawTree(text, events);
+  const places = createTextPositions(text, () => tree);
   try {
     return { document: { value: build(text, events, false), places }, problems: [] };
   } catch (error) {
@@ -67,6 +93,10 @@ function construct(text: string): YamlResult {
     };
   }
 }
+
+/** The places in a text that was read before; it is parsed again at the first question. */
+export const positionsIn = (text: string): TextPositions =>
+  createTextPositions(text, () => drawTree(text, parseYamlEvents(text)));
 
 /** With `lastWins` a key may stand twice. */
 const build = (text: string, events: Event[], lastWins: boolean): unknown =>

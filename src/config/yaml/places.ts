@@ -1,5 +1,5 @@
-import { EVENT_ID, type Event, getScalarValue } from 'js-yaml';
-import { offsetOf, type StructureFinding } from './structure.ts';
+import { drawTree, NONE, type SpotTree } from './spots.ts';
+import type { StructureFinding } from './structure.ts';
 
 /** Keys and list indexes from the top of a document. */
 export type Path = readonly PropertyKey[];
@@ -8,15 +8,6 @@ export type Path = readonly PropertyKey[];
 export interface TextPosition {
   readonly line: number;
   readonly column: number;
-}
-
-interface Spot {
-  /** Where the value begins; -1 for an empty one. */
-  readonly offset: number;
-  /** Where its key begins, or its dash for an empty list item; -1 without. */
-  readonly keyOffset: number;
-  readonly collection: boolean;
-  readonly children: Map<string, Spot>;
 }
 
 export interface TextPositions {
@@ -29,22 +20,26 @@ export interface TextPositions {
   duplicates(): readonly StructureFinding[];
 }
 
-/** The places in a text. Nothing is computed, nor parsed again, before the first question: most files have no errors. */
-export function createTextPositions(text: string, parse: () => readonly Event[]): TextPositions {
-  let tree: Tree | undefined;
+/** The places in a text. `draw` is called, and what lines and columns need is counted, at the first question. */
+export function createTextPositions(
+  text: string,
+  draw: () => SpotTree = () => drawTree('', []),
+): TextPositions {
+  let drawn: SpotTree | undefined;
   let lineStarts: readonly number[] | undefined;
   let counts: readonly number[] | undefined;
 
-  const drawn = (): Tree => {
-    tree ??= drawTree(text, parse());
-    return tree;
-  };
+  function treeOf(): SpotTree {
+    drawn ??= draw();
+    return drawn;
+  }
 
-  function find(path: Path): { readonly spot: Spot; readonly complete: boolean } {
-    let spot = drawn().root;
+  function find(path: Path): { readonly spot: number; readonly complete: boolean } {
+    const tree = treeOf();
+    let spot = tree.top;
     for (const step of path) {
-      const child = spot.children.get(String(step));
-      if (child === undefined) return { spot, complete: false };
+      const child = tree.childOf(spot, String(step));
+      if (child === NONE) return { spot, complete: false };
       spot = child;
     }
     return { spot, complete: true };
@@ -68,108 +63,17 @@ export function createTextPositions(text: string, parse: () => readonly Event[])
     at,
     of(path) {
       const { spot, complete } = find(path);
-      const useKey = spot.keyOffset >= 0 && (spot.collection || spot.offset < 0 || !complete);
-      return at(Math.max(0, useKey ? spot.keyOffset : spot.offset));
+      const { offset, keyOffset, isCollection } = treeOf().spotAt(spot);
+      const useKey = keyOffset >= 0 && (isCollection || offset < 0 || !complete);
+      return at(Math.max(0, useKey ? keyOffset : offset));
     },
     ofKey(path) {
-      const { spot } = find(path);
-      return at(Math.max(0, spot.keyOffset >= 0 ? spot.keyOffset : spot.offset));
+      const { offset, keyOffset } = treeOf().spotAt(find(path).spot);
+      return at(Math.max(0, keyOffset >= 0 ? keyOffset : offset));
     },
-    duplicates: () => drawn().duplicates,
+    duplicates: () => treeOf().duplicates(),
   };
 }
-
-interface Tree {
-  readonly root: Spot;
-  readonly duplicates: readonly StructureFinding[];
-}
-
-interface Frame {
-  readonly spot: Spot;
-  readonly mapping: boolean;
-  key: { readonly name: string; readonly offset: number } | undefined;
-  count: number;
-}
-
-/** Follows events that `inspectStructure` found in order. */
-function drawTree(text: string, events: readonly Event[]): Tree {
-  const root: Spot = { offset: 0, keyOffset: -1, collection: true, children: new Map() };
-  const frames: Frame[] = [{ spot: root, mapping: false, key: undefined, count: 0 }];
-  const anchors = new Map<string, Spot>();
-  const duplicates: StructureFinding[] = [];
-  let top: Spot = root;
-  let lastEnd = 0;
-
-  /** Hangs a value under its key or index. */
-  function place(frame: Frame, offset: number, collection: boolean, children: Map<string, Spot>): Spot {
-    const keyOffset = frame.mapping
-      ? (frame.key?.offset ?? -1)
-      : offset < 0
-        ? dashOffset(text, frame, lastEnd)
-        : -1;
-    const spot: Spot = { offset, keyOffset, collection, children };
-    const name = frame.mapping ? (frame.key?.name ?? '') : String(frame.count++);
-    if (frame.spot.children.has(name)) duplicates.push(duplicate(name, keyOffset));
-    frame.spot.children.set(name, spot);
-    frame.key = undefined;
-    if (frame.spot === root) top = spot;
-    return spot;
-  }
-
-  for (const event of events) {
-    const frame = frames.at(-1);
-    if (frame === undefined || event.type === EVENT_ID.DOCUMENT) continue;
-    if (event.type === EVENT_ID.POP) {
-      frames.pop();
-      continue;
-    }
-    const offset = offsetOf(event);
-    if (event.type === EVENT_ID.SCALAR && frame.mapping && frame.key === undefined) {
-      frame.key = { name: getScalarValue(text, event), offset: Math.max(offset, event.anchorStart - 1) };
-    } else if (event.type === EVENT_ID.ALIAS) {
-      const target = anchors.get(text.slice(event.anchorStart, event.anchorEnd));
-      place(frame, offset, target?.collection ?? false, target?.children ?? new Map());
-    } else {
-      const collection = event.type !== EVENT_ID.SCALAR;
-      const spot = place(frame, offset, collection, new Map());
-      if (event.anchorStart !== -1) anchors.set(text.slice(event.anchorStart, event.anchorEnd), spot);
-      if (collection)
-        frames.push({ spot, mapping: event.type === EVENT_ID.MAPPING, key: undefined, count: 0 });
-    }
-    lastEnd = Math.max(lastEnd, endOf(event));
-  }
-  return { root: top, duplicates };
-}
-
-const duplicate = (name: string, offset: number): StructureFinding => ({
-  offset,
-  message: `the key '${name}' stands twice in this map; remove one`,
-});
-
-function endOf(event: Event): number {
-  if (event.type === EVENT_ID.SCALAR) return Math.max(event.valueEnd, event.anchorEnd);
-  return event.type === EVENT_ID.ALIAS ? event.anchorEnd : offsetOf(event);
-}
-
-/** The dash of an empty list item: events do not hold it, so it is searched for behind the value before. */
-function dashOffset(text: string, frame: Frame, from: number): number {
-  if (frame.spot.offset < 0) return -1;
-  let index = frame.count === 0 ? frame.spot.offset : from;
-  const before = frame.spot.children.get(String(frame.count - 1));
-  if (before !== undefined && before.offset < 0 && before.keyOffset >= 0) index = before.keyOffset + 1;
-  for (; index < text.length; index++) {
-    const character = text[index] ?? '';
-    if (character === '-' && !/\S/.test(text[index + 1] ?? '')) return index;
-    if (character === '#') index = endOfLine(text, index);
-    else if (/[^\s\]},'"-]/.test(character)) return -1;
-  }
-  return -1;
-}
-
-const endOfLine = (text: string, from: number): number => {
-  const end = text.indexOf('\n', from);
-  return end === -1 ? text.length : end;
-};
 
 /** Code units between two places whose characters are counted beforehand. */
 const STEP = 1024;

@@ -10,7 +10,13 @@ import {
 } from 'js-yaml';
 
 /** Values in a document, an alias counting as often as what it stands for. */
-const MAX_VALUES = 1_000_000;
+const MAX_VALUES = 400_000;
+/** Values in one of the things that a section lists, counted alike. */
+const MAX_ITEM_VALUES = 100_000;
+/** Keys of one map. */
+const MAX_KEYS = 100_000;
+/** Collections around such a thing: the document, its map, the section. */
+const ITEM_DEPTH = 3;
 /** Characters of all texts together, counted alike: a long text behind many aliases is work for every check. */
 const MAX_CHARACTERS = 32 * 1024 * 1024;
 const MAX_DEPTH = 64;
@@ -23,7 +29,10 @@ export interface StructureFinding {
 }
 
 interface Frame {
+  readonly offset: number;
   readonly mapping: boolean;
+  /** Keys and values that have ended, or items. */
+  ended: number;
   atKey: boolean;
   /** Levels of collections, this one included. */
   height: number;
@@ -39,7 +48,7 @@ interface Total {
 /** Undefined while the anchor's own value is still open. */
 type Anchored = (Total & { readonly height: number }) | undefined;
 
-/** True for a text that has to be turned away before it is parsed: that takes some 150 bytes of memory for each value. */
+/** True for a text that has to be turned away before it is parsed: that takes some 250 bytes of memory for each value. */
 export const mayHoldTooManyValues = (text: string): boolean => mostValuesIn(text) > MAX_VALUES;
 
 /** True where an alias may stand, which counts for as much as the value it stands for. */
@@ -175,10 +184,13 @@ class StructureInspector {
     if (this.#frames.length > MAX_DEPTH) this.#stop(offset, TOO_DEEP);
     if (anchor !== undefined) this.#anchors.set(anchor, undefined);
     const before = { values: this.#values, characters: this.#characters };
-    this.#frames.push({ mapping, atKey: mapping, height: 1, anchor, before });
+    this.#frames.push({ offset, mapping, ended: 0, atKey: mapping, height: 1, anchor, before });
   }
 
-  #close({ anchor, height, before }: Frame): void {
+  #close({ offset, mapping, ended, anchor, height, before }: Frame): void {
+    if (mapping && ended > 2 * MAX_KEYS) this.#stop(offset, `has more than ${MAX_KEYS} keys in one map`);
+    if (this.#frames.length === ITEM_DEPTH && this.#values - before.values > MAX_ITEM_VALUES)
+      this.#stop(offset, `holds too many values: at most ${MAX_ITEM_VALUES} may stand in one place`);
     if (anchor !== undefined)
       this.#anchors.set(anchor, {
         values: this.#values - before.values,
@@ -193,6 +205,7 @@ class StructureInspector {
     const parent = this.#frames.at(-1);
     if (parent === undefined) return;
     parent.height = Math.max(parent.height, height + 1);
+    parent.ended++;
     if (parent.mapping) parent.atKey = !parent.atKey;
   }
 

@@ -8,6 +8,8 @@ export interface Permits {
   /** False when none is free; the worker is then in line for the next one. */
   tryAcquire(): boolean;
   release(): void;
+  /** True while the worker is in line. */
+  readonly isWaiting: boolean;
 }
 
 /**
@@ -31,6 +33,9 @@ export function createConcurrencyLimit(max: () => number): ConcurrencyLimit {
       let hasOwn = false;
       let taken = 0;
       return {
+        get isWaiting() {
+          return waiting.has(wake);
+        },
         tryAcquire() {
           if (!hasOwn) {
             hasOwn = true;

@@ -4,6 +4,21 @@ import { createConcurrencyLimit, type Permits } from './concurrency.ts';
 import { createQuota, NO_QUOTA, type QuotaMember } from './quota.ts';
 import { createRateLimiters, type RateLimiter } from './rate.ts';
 
+/** What keeps a delivery in the queue of its target from being sent although it is due. Times are epoch ms. */
+export type QueueHold =
+  /** An earlier delivery of the same notification and subject is not settled; `until` is when that is tried again. */
+  | { readonly kind: 'behind'; readonly delivery: string; readonly until: number | undefined }
+  /** The receiver requested a pause. */
+  | { readonly kind: 'paused'; readonly until: number }
+  /** The workspace has begun all deliveries that it may begin in a minute. */
+  | { readonly kind: 'over-quota'; readonly until: number; readonly notice: string }
+  /** The next request would be above the target's rate. */
+  | { readonly kind: 'paced'; readonly until: number; readonly rate: string }
+  /** As many requests are in flight as the setting allows. */
+  | { readonly kind: 'busy'; readonly setting: 'concurrency' | 'delivery.concurrency' }
+  /** No process sends at this moment. */
+  | { readonly kind: 'not-led' };
+
 /** The limits of one worker. */
 export interface WorkerLimits {
   readonly rateLimiter: RateLimiter;

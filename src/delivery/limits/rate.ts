@@ -13,6 +13,8 @@ export interface RateLimiter {
   record(now: number, count?: number): void;
   /** The attempt that began then sends nothing after all, or so many of them. */
   refund(startedAt: number, count?: number): void;
+  /** Until when nothing is sent because of a pause; in the past without one. */
+  pausedUntil(): number;
   /** Nothing is sent before `until`. */
   pause(until: number): void;
   /** Ends a pause. */
@@ -98,6 +100,7 @@ export function createRateLimiter(wake = () => {}, windows = new Map<string, Sha
       const first = Math.max(starts.indexOf(startedAt), last - count + 1);
       if (last >= 0) starts.splice(first, last - first + 1);
     },
+    pausedUntil: () => pausedUntil,
     pause(until) {
       pausedUntil = Math.max(pausedUntil, until);
     },

@@ -1,18 +1,23 @@
 import { TLSSocket } from 'node:tls';
-import { Agent, type buildConnector } from 'undici';
+import { Agent, type buildConnector, Pool } from 'undici';
+import type { Clock } from '../clock.ts';
 import { createLru } from '../lru.ts';
 import type { Egress } from './egress.ts';
 import { type AddressPolicy, createAddressGuard, literalRefusal, type Resolve, roundRobin } from './guard.ts';
+import { ProgressClient } from './progress.ts';
 import { bareHost, type ForwardProxy, portOf } from './proxy.ts';
 import {
   type ClientTls,
+  type ConnectorOptions,
+  connectorOver,
   createProxyAgent,
   guardedConnector,
   openTunnel,
-  proxyConnector,
+  operatorsProxyConnector,
   proxyRefusal,
-  tunnelConnector,
 } from './tunnel.ts';
+
+type TunnelRequest = Parameters<ConnectorOptions['open']>[0];
 
 /** Connections that show a certificate of their own are closed when so many others were used since. */
 const MAX_IDENTITIES = 1000;
@@ -22,6 +27,7 @@ export interface AgentOptions extends AddressPolicy {
   /** Connections to one origin; null for as many as there are requests. */
   readonly connections: number | null;
   readonly resolve: Resolve;
+  readonly clock: Pick<Clock, 'after'>;
   /** Every connection goes through it. By default each goes directly, or by the proxy of its profile. */
   readonly egress?: Egress | undefined;
   /** Called with the end of a receiver's certificate, in epoch ms; never with that of a proxy's. */
@@ -38,8 +44,12 @@ interface ConnectionProfile {
   readonly tls?: ClientTls | undefined;
   /** The proxy that opens a tunnel to the receiver. */
   readonly tunnel?: ForwardProxy;
-  /** True when the connection ends at a proxy, which gets whole addresses. */
-  readonly isToProxy?: true;
+  /** The proxy that the connection ends at, which gets whole addresses. */
+  readonly isToProxy?: ForwardProxy;
+  /** True for connections that stand idle for nobody: each serves one request. */
+  readonly isFresh?: boolean;
+  /** How long connecting may take, TLS included, in ms. */
+  readonly connectMs?: number | undefined;
 }
 
 export interface Agents {
@@ -51,7 +61,7 @@ export interface Agents {
 
 /** A name that is requested through the proxy of a profile is looked up there, and judged there if anywhere. */
 export function createAgents(options: AgentOptions): Agents {
-  const { resolve, egress, onCertificate } = options;
+  const { resolve, egress, onCertificate, clock } = options;
   const guard = createAddressGuard(options);
   const roundRobinResolve = roundRobin(resolve);
   const agents = new Map<string, Agent>();
@@ -61,6 +71,8 @@ export function createAgents(options: AgentOptions): Agents {
       connections: options.connections,
       pipelining: 1,
       connect,
+      factory: (origin, given) =>
+        new Pool(origin, { ...given, factory: (to, own) => new ProgressClient(to, { ...own, connect }) }),
       // The deadline of the whole exchange covers both.
       headersTimeout: 0,
       bodyTimeout: 0,
@@ -79,29 +91,36 @@ export function createAgents(options: AgentOptions): Agents {
   }
   const observing = (connect: buildConnector.connector): buildConnector.connector =>
     onCertificate === undefined ? connect : observeCertificates(connect, onCertificate);
-  function connectorOf({ skipsVerification, isRoundRobin, tls, tunnel, isToProxy }: ConnectionProfile) {
-    const trust = { ...tls, rejectUnauthorized: !skipsVerification };
+  function connectorOf(profile: ConnectionProfile): buildConnector.connector {
+    const { skipsVerification, isRoundRobin, tls: shown, tunnel, isToProxy, connectMs } = profile;
+    const tls = { ...shown, rejectUnauthorized: !skipsVerification };
     const resolveReceiver = isRoundRobin ? roundRobinResolve : resolve;
-    if (egress)
-      return observing(
-        tunnelConnector(to => egress.connect({ ...to, guard, resolve: resolveReceiver }), trust),
-      );
-    if (isToProxy) return proxyConnector(resolve);
-    if (tunnel === undefined) return observing(guardedConnector(guard, resolveReceiver, trust));
-    const agent = cachedAgent('entrance', () => createProxyAgent(resolve));
-    return observing(
-      tunnelConnector(to => {
-        const refused = (status: number) =>
-          proxyRefusal(tunnel.origin, status, `https://${bracketed(to.host)}`);
-        return openTunnel(agent, tunnel, { ...to, refused });
-      }, trust),
-    );
+    const proxy = tunnel ?? isToProxy;
+    if (proxy === undefined) return observing(judged({ resolve: resolveReceiver, tls, connectMs }));
+    const toProxy = proxy.isOfTarget
+      ? judged({ resolve, tls: { rejectUnauthorized: true }, connectMs })
+      : operatorsProxyConnector({ resolve, clock });
+    if (tunnel === undefined) return toProxy;
+    const agent = cachedAgent(`entrance ${tunnel.isOfTarget}`, () => createProxyAgent(toProxy));
+    const open = (to: TunnelRequest) => {
+      const refused = (status: number) => proxyRefusal(tunnel, status, `https://${bracketed(to.host)}`);
+      return openTunnel(agent, tunnel, { ...to, refused });
+    };
+    return observing(connectorOver({ open, tls, clock, connectMs }));
+  }
+  /** To addresses that the guard lets through, by the proxy of the service where there is one. */
+  function judged(options: Omit<ConnectorOptions, 'open' | 'clock'> & { readonly resolve: Resolve }) {
+    if (egress === undefined) return guardedConnector({ ...options, guard, clock });
+    const open = (to: TunnelRequest) => egress.connect({ ...to, guard, resolve: options.resolve, clock });
+    return connectorOver({ ...options, open, clock });
   }
 
   return {
     of(profile) {
-      const { skipsVerification, isRoundRobin, tls, tunnel, isToProxy } = profile;
-      const key = `${skipsVerification} ${isRoundRobin} ${tunnel?.origin} ${isToProxy} ${tls?.fingerprint}`;
+      const { skipsVerification, isRoundRobin, tls, tunnel, isToProxy, isFresh, connectMs } = profile;
+      const proxy = `${tunnel?.origin} ${tunnel?.authorization} ${(tunnel ?? isToProxy)?.isOfTarget}`;
+      const way = `${skipsVerification} ${isRoundRobin} ${proxy} ${isToProxy?.origin} ${tls?.fingerprint}`;
+      const key = `${way} ${isFresh} ${connectMs}`;
       if (tls !== undefined) evictOldestIdentity(key);
       return cachedAgent(key, () => agentWith(connectorOf(profile)));
     },

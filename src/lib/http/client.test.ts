@@ -156,9 +156,9 @@ test('requests share the given number of connections to an origin', async () => 
 });
 
 test.each([
-  ['before the headers', false],
-  ['inside the body', true],
-])('a receiver that hangs %s times out by the clock', async (_, headers) => {
+  ['before the headers', false, 'waiting for the first byte of the answer'],
+  ['inside the body', true, 'reading the answer'],
+])('a receiver that hangs %s times out by the clock', async (_, headers, doing) => {
   const clock = testClock();
   let arrived = (): void => {};
   const arrival = new Promise<void>(resolve => {
@@ -171,7 +171,7 @@ test.each([
   const http = client({ clock });
   const request = http.request(get(`http://127.0.0.1:${port}/secret`, { timeoutMs: 5000 }));
   const failed = expect(request).rejects.toEqual(
-    failure('timeout', `http://127.0.0.1:${port}: no complete answer within 5s`),
+    failure('timeout', `http://127.0.0.1:${port}: timed out after 5 s ${doing}`),
   );
   await arrival;
   await clock.advance(4999);

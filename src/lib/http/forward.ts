@@ -1,7 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { SecureContextOptions } from 'node:tls';
-import { Agent, buildConnector } from 'undici';
+import { Agent } from 'undici';
 import { AppError, reasonOf } from '../errors.ts';
+import { type AddressGuard, resolveBySystem } from './guard.ts';
+import { guardedConnector } from './tunnel.ts';
 
 interface ForwardedRequest {
   readonly incoming: IncomingMessage;
@@ -20,6 +22,8 @@ export interface HttpForward {
 }
 
 const CONNECT_MS = 2000;
+/** Processes of one installation may stand anywhere. */
+const OF_OURS: AddressGuard = { refusal: () => undefined, isOwnPort: () => false };
 /** How long the other server may think; the limit of what it streams is its own. */
 const HEADERS_MS = 35_000;
 /** Headers of one connection (RFC 9110 section 7.6.1), and those that Node sets anew. */
@@ -38,8 +42,11 @@ export function createHttpForward(identity: () => SecureContextOptions | undefin
   const agent = new Agent({
     // Read for each connection, as certificates are replaced.
     connect: (options, callback) => {
-      const { cert, key, passphrase } = identity() ?? {};
-      buildConnector({ timeout: CONNECT_MS, cert, key, passphrase })(options, callback);
+      const tls = { ...identity(), rejectUnauthorized: true };
+      guardedConnector({ guard: OF_OURS, resolve: resolveBySystem, tls, connectMs: CONNECT_MS })(
+        options,
+        callback,
+      );
     },
     headersTimeout: HEADERS_MS,
     // Events that are streamed come whenever they come.

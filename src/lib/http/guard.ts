@@ -1,5 +1,5 @@
 import { type LookupAddress, lookup } from 'node:dns';
-import { isIP, type LookupFunction } from 'node:net';
+import { isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import ipaddr from 'ipaddr.js';
 import { type Address, type AddressRange, isWithin, parseRange } from '../addresses.ts';
@@ -152,20 +152,34 @@ export function roundRobin(resolve: Resolve): Resolve {
 
 /**
  * Judges addresses where the socket is made, after the only look-up there is: what was judged is what is connected to, and
- * a name whose answer changes has no gap. One forbidden address among several refuses the name.
+ * a name whose answer changes has no gap. One forbidden address among several refuses the name. Rejects with
+ * `ForbiddenAddress` or the error of the look-up.
  */
-export const guardedLookup =
-  (guard: AddressGuard, resolve: Resolve, port: number): LookupFunction =>
-  (hostname, options, done) =>
-    resolve(hostname, (error, addresses) => {
-      if (error) return done(error, []);
+export function guardedAddresses({
+  guard,
+  resolve,
+  host,
+  port,
+}: {
+  readonly guard: AddressGuard;
+  readonly resolve: Resolve;
+  readonly host: string;
+  readonly port: number;
+}): Promise<readonly LookupAddress[]> {
+  const literal = literalRefusal(guard, host, port);
+  if (literal !== undefined) return Promise.reject(new ForbiddenAddress(literal));
+  const family = isIP(host);
+  if (family !== 0) return Promise.resolve([{ address: host, family }]);
+  return new Promise((done, reject) =>
+    resolve(host, (error, addresses) => {
+      if (error) return reject(error);
       const refusal = addresses.map(one => guard.refusal(one.address, port)).find(text => text !== undefined);
-      const first = addresses[0];
-      if (refusal !== undefined) return done(new ForbiddenAddress(refusal), []);
-      if (first === undefined) return done(Object.assign(new Error('no address'), { code: 'ENODATA' }), []);
-      if (options.all) return done(null, [...addresses]);
-      done(null, first.address, first.family);
-    });
+      if (refusal !== undefined) return reject(new ForbiddenAddress(refusal));
+      if (addresses.length === 0) return reject(Object.assign(new Error('no address'), { code: 'ENODATA' }));
+      done(addresses);
+    }),
+  );
+}
 
 /** Why a host that is an address itself, and so is never looked up, may not be connected to. */
 export const literalRefusal = (guard: AddressGuard, host: string, port: number): string | undefined =>

@@ -8,6 +8,8 @@ export interface ForwardProxy {
   readonly origin: string;
   /** Value of `Proxy-Authorization`; undefined for a proxy that needs none. */
   readonly authorization: string | undefined;
+  /** True where a target names it, so that it is judged as a receiver is; else it is the operator's. */
+  readonly isOfTarget?: true;
 }
 
 export interface Proxies {

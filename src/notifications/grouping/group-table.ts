@@ -40,6 +40,11 @@ export class GroupTable {
     return this.#groups.get(group)?.members.get(member);
   }
 
+  /** Undefined where no such group is known. */
+  get(id: string): DeliveryGroup | undefined {
+    return this.#groups.get(id);
+  }
+
   /** Finds or makes the group with that id. An empty `notification` keeps that of an existing group. */
   groupOf(id: string, notification: string): DeliveryGroup {
     const existing = this.#groups.get(id);
@@ -55,6 +60,7 @@ export class GroupTable {
       intervalMs: 0,
       dueAt: undefined,
       intervalEndsAt: -Infinity,
+      hold: undefined,
       inhibitedAt: this.#clock.monotonic(),
     };
     this.#groups.set(id, created);

@@ -51,7 +51,8 @@ function note(operation: StorageOperation): void {
   }
   if (operation.kind !== 'flush') return;
   for (const row of grouped.values()) {
-    if (row.group_id !== operation.group.id || (operation.onlyResolved && row.status === 'ALARM')) continue;
+    if (row.group_id !== operation.group.id || (operation.sends === 'resolved' && row.status === 'ALARM'))
+      continue;
     grouped.delete(row.id);
     told.push(`${(clock.now() - began) / 1000} ${row.target} ${row.subject} ${row.status}`);
   }
@@ -162,6 +163,27 @@ describe('a grouped event', () => {
     await alarm('c');
     await pass(10);
     expect(told.slice(2)).toEqual(['145 hook c ALARM']);
+  });
+
+  it('waits no longer than the interval after a restart by a clock that was set back', async () => {
+    await start(monitors());
+    await alarm('a');
+    await pass(15);
+    clock.step(-86_400_000);
+    await restart(monitors());
+    await alarm('b');
+    await pass(61);
+    expect(told.map(line => line.replace(/^\S+ /, ''))).toEqual(['hook a ALARM', 'hook b ALARM']);
+  });
+
+  it('waits no longer than its longest wait after a restart by a clock that was set back, and is not lost', async () => {
+    await start(monitors());
+    await alarm('a');
+    await pass(5);
+    clock.step(-86_400_000);
+    await restart(monitors());
+    await pass(61);
+    expect(told.map(line => line.replace(/^\S+ /, ''))).toEqual(['hook a ALARM']);
   });
 
   it('waits by default 30 seconds and then 5 minutes, in one group without fields', async () => {

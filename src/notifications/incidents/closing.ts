@@ -3,8 +3,7 @@ import { SEVERITIES } from '../../events/event.ts';
 import type { Storage } from '../../storage/storage.ts';
 import type { IncidentRow } from '../../storage/stores/incidents.ts';
 import type { Notification } from '../notification.ts';
-import type { RuleOrigin, RuleState } from '../rule-state.ts';
-import { keyParts } from '../subjects.ts';
+import { type RuleOrigin, type RuleState, subjectNameOf } from '../rule-state.ts';
 import { summaryOf } from './flood-summary.ts';
 import type { Incidents } from './incidents.ts';
 import { lastTargetConfigs } from './last-event.ts';
@@ -32,17 +31,6 @@ export function closeIncident(incidents: Incidents, rule: RuleState, key: string
     ...(summary && { summary }),
   });
 }
-
-/** Kinds whose keys begin with the pipeline, or with `*` in its place. */
-const KEYED_BY_PIPELINE: ReadonlySet<RuleOrigin['subjectKind']> = new Set([
-  'input',
-  'output',
-  'either',
-  'target',
-]);
-
-const subjectNameOf = (kind: RuleOrigin['subjectKind'], key: string): string =>
-  KEYED_BY_PIPELINE.has(kind) ? keyParts(key).name : key;
 
 /** A rule that is not active any more, with its incidents that are still open. */
 interface ClosingRule extends RuleState {

@@ -27,4 +27,5 @@ export const stateChangeOf = <Evaluated extends StateChange['subject']>({
   description: describe(),
   changes,
   isKept: decision === 'keep' || decision === 'resume',
+  isReminder: decision === 'repeat',
 });

@@ -183,10 +183,13 @@ export class IncidentFloodSummaries implements FloodSummaries {
       clock.monotonic() - open.notifiedAt >= repeatMs &&
       membersOf(rule, key).some(({ changes }) => changes.unmetSince === null)
     )
-      void this.#notifySummary(rule, key, 'ALARM', {
-        text: `${count} still: ${open.row.text}`,
-        fields: { count },
-      });
+      void this.#notifySummary(
+        rule,
+        key,
+        'ALARM',
+        { text: `${count} still: ${open.row.text}`, fields: { count } },
+        true,
+      );
   }
 
   #notifySummary(
@@ -194,6 +197,7 @@ export class IncidentFloodSummaries implements FloodSummaries {
     key: string,
     status: 'ALARM' | 'OK',
     { text, fields }: Description,
+    isReminder = false,
   ): Promise<unknown> {
     const { name, timeWindow } = rule.rule.conf;
     return this.#options.incidents.notify(rule, {
@@ -201,6 +205,7 @@ export class IncidentFloodSummaries implements FloodSummaries {
       status,
       description: { text, fields: { timeWindow: timeWindow.text, ...fields } },
       pipeline: pipelineOf(key),
+      isReminder,
     });
   }
 }

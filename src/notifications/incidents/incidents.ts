@@ -10,9 +10,15 @@ import type { Ids } from '../../lib/ids.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Storage } from '../../storage/storage.ts';
 import type { IncidentRow } from '../../storage/stores/incidents.ts';
-import { resolveRoutes, type Target } from '../../targets/target.ts';
+import { resolveRoutes, type Target, type TracedRoutes, traceRoutes } from '../../targets/target.ts';
 import type { Groups } from '../grouping/groups.ts';
-import { notifiedTargets, type OpenIncident, openIncident, type RuleState } from '../rule-state.ts';
+import {
+  notifiedTargets,
+  type OpenIncident,
+  openIncident,
+  otherSubjects,
+  type RuleState,
+} from '../rule-state.ts';
 import { lastDeliveryHints } from './last-event.ts';
 import { type BulletinTarget, bulletinRow, type IncidentChange, transition } from './transition.ts';
 
@@ -27,16 +33,34 @@ export interface IncidentsOptions {
   /** Takes over the deliveries of an event as soon as they are on disk. */
   readonly outbox: Pick<Outbox, 'enqueue'>;
   readonly groups: Groups;
+  readonly acknowledgements: {
+    isAcknowledged(incident: string): boolean;
+    /** Called once its end is on disk. */
+    incidentClosed(incident: string): void;
+  };
+  readonly inhibitors: {
+    /** Resolves when it is known which incidents inhibit others; undefined when it is. */
+    ready(): Promise<void> | undefined;
+    /** Called when a transition is handed to the disk. Answers what takes it back when the disk refuses. */
+    changing(incident: IncidentRow, event: HeadgateEvent): () => void;
+  };
   /** The URL at which people open this Headgate. */
   readonly externalUrl: () => string | undefined;
   /** The value of `cribl_host`. */
   readonly instanceName: () => string;
   readonly targets: ReadonlyMap<string, Target>;
+  /** Finds what makes the message of a change stand alone, at once where nothing has to be read for it. */
+  readonly factsOf: (
+    change: Pick<StateChange, 'pipeline' | 'status' | 'subject'>,
+  ) => IncidentChange['facts'] | Promise<IncidentChange['facts']>;
 }
 
 /** A change of a subject's state that is to be notified. */
 export interface StateChange
-  extends Pick<IncidentChange, 'description' | 'status' | 'subject' | 'changes' | 'isKept'> {
+  extends Pick<
+    IncidentChange,
+    'description' | 'status' | 'subject' | 'changes' | 'isKept' | 'isReminder' | 'escalation'
+  > {
   readonly closeReason?: string;
   /** Id of the incident that summarizes it: no target is notified of it by itself. */
   readonly summary?: string;
@@ -56,11 +80,30 @@ export interface Incidents {
   resume(row: IncidentRow): OpenIncident;
   /** True while all that its targets were to get of it is inhibited. */
   isInhibited(row: IncidentRow): boolean;
+  /** True while no target was to get anything of it yet, as its alarm waits for all of them. */
+  isHeld(row: IncidentRow): boolean;
+  /** True when somebody looks after it: nobody is reminded of it. */
+  isAcknowledged(row: IncidentRow): boolean;
   /** Resolves when nothing is being written. */
   idle(): Promise<void>;
 }
 
-export class StoredIncidents implements Incidents {
+/** A change that nobody has made. */
+export interface PreviewedChange {
+  readonly event: HeadgateEvent;
+  readonly deliveries: ReturnType<Groups['preview']>;
+  /** By which routes its targets get it. */
+  readonly traced: TracedRoutes;
+  /** Expressions that failed, with the setting in front. */
+  readonly warnings: readonly string[];
+}
+
+export interface IncidentPreviews {
+  /** The event and the deliveries that a change would have now; nothing is written. */
+  preview(rule: RuleState, change: StateChange): Promise<PreviewedChange>;
+}
+
+export class StoredIncidents implements Incidents, IncidentPreviews {
   readonly #options: IncidentsOptions;
   readonly #faults: CountedLog;
   readonly #inProgress = new Set<Promise<unknown>>();
@@ -93,6 +136,26 @@ export class StoredIncidents implements Incidents {
     return work;
   }
 
+  async preview(rule: RuleState, change: StateChange): Promise<PreviewedChange> {
+    const { groups, targets } = this.#options;
+    const warnings: string[] = [];
+    const failed: ExpressionWarnings = {
+      warn: ({ target }, reason) =>
+        void warnings.push(target === undefined ? reason : `target '${target}': ${reason}`),
+    };
+    const facts = await this.#options.factsOf(change);
+    const asked = this.#changeOf(rule, change, failed);
+    const { event, operation } = transition({ ...asked, facts });
+    const deliveries = groups.preview(operation, {
+      event,
+      before: rule.incidents.get(change.subject.key)?.row,
+      grouping: rule.origin.grouping,
+      pipeline: change.pipeline ?? change.subject.component?.pipeline,
+    });
+    const traced = traceRoutes(asked.recipients, event, targets, failed);
+    return { event, deliveries, traced, warnings: [...new Set(warnings)] };
+  }
+
   resume(row: IncidentRow): OpenIncident {
     const { clock, observedClock } = this.#options;
     const sinceLastMs = Math.max(0, clock.now() - row.last_event_at);
@@ -106,18 +169,31 @@ export class StoredIncidents implements Incidents {
     return this.#options.groups.isInhibited(row);
   }
 
+  isHeld(row: IncidentRow): boolean {
+    return this.#options.groups.isHeld(row);
+  }
+
+  isAcknowledged({ id }: IncidentRow): boolean {
+    return this.#options.acknowledgements.isAcknowledged(id);
+  }
+
   async idle(): Promise<void> {
     await Promise.all(this.#inProgress);
   }
 
   async #write(rule: RuleState, requested: StateChange): Promise<unknown> {
-    const { clock, observedClock, storage, logger, groups } = this.#options;
+    const { clock, observedClock, storage, logger, groups, inhibitors } = this.#options;
     const { key } = requested.subject;
     const { isKept = false } = requested;
     const isExternalEnd = requested.status === 'OK' && !isKept && rule.origin.subjectKind === 'key';
     const change = isExternalEnd ? await this.#withDeliveryHints(rule, requested) : requested;
+    const undecided = inhibitors.ready();
+    if (undecided !== undefined) await undecided;
+    const found = isKept || change.summary !== undefined ? {} : this.#options.factsOf(change);
+    // Nothing is awaited where nothing is read.
+    const facts = found instanceof Promise ? await found : found;
     const before = rule.incidents.get(key);
-    const built = transition(this.#changeOf(rule, change));
+    const built = transition({ ...this.#changeOf(rule, change), facts });
     const { event } = built;
     const { operation, undo } =
       change.summary === undefined && !isKept
@@ -128,13 +204,17 @@ export class StoredIncidents implements Incidents {
             pipeline: change.pipeline ?? change.subject.component?.pipeline,
           })
         : { operation: built.operation, undo: () => {} };
+    const restore = inhibitors.changing(operation.incident, event);
     const after = openIncident(operation.incident, {
       observedSince: before?.observedSince ?? observedClock.monotonic(),
-      notifiedAt: (isKept ? before?.notifiedAt : undefined) ?? clock.monotonic(),
+      notifiedAt: (isKept || change.escalation ? before?.notifiedAt : undefined) ?? clock.monotonic(),
     });
     setIncident(rule, key, operation.incident.state === 'closed' ? undefined : after);
     try {
       await storage.commit(operation);
+      groups.written(operation);
+      if (operation.incident.state === 'closed')
+        this.#options.acknowledgements.incidentClosed(operation.incident.id);
       this.#faults.recovered();
       const { id: incident, seq } = operation.incident;
       logger[change.summary === undefined ? 'info' : 'debug'](
@@ -149,17 +229,23 @@ export class StoredIncidents implements Incidents {
       return undefined;
     } catch (error) {
       undo(isConflict(error));
+      restore();
       await this.#rollBack(rule, key, before, error);
       return error;
     }
   }
 
-  #changeOf(rule: RuleState, change: StateChange): IncidentChange {
-    const { clock, ids, expressionWarnings, targets, workspace, externalUrl } = this.#options;
+  #changeOf(
+    rule: RuleState,
+    change: StateChange,
+    expressionWarnings = this.#options.expressionWarnings,
+  ): IncidentChange {
+    const { clock, ids, targets, workspace, externalUrl } = this.#options;
     const open = rule.incidents.get(change.subject.key);
     const { isKept = false } = change;
     const isEnd = change.status === 'OK' && !isKept;
-    const notified = isEnd && open !== undefined ? notifiedTargets(open.row) : rule.targets;
+    const notified =
+      isEnd && open !== undefined ? notifiedTargets(open.row) : (change.escalation?.targets ?? rule.targets);
     const openAfter = rule.incidents.size + (isEnd ? -1 : open === undefined ? 1 : 0);
     const notification = rule.origin.id;
     const routed = (ids: readonly string[], event: HeadgateEvent) =>
@@ -177,6 +263,8 @@ export class StoredIncidents implements Incidents {
       closeReason: change.closeReason,
       changes: change.changes,
       isKept,
+      isReminder: change.isReminder,
+      escalation: change.escalation,
       summary: change.summary,
       recipients: change.summary === undefined && !isKept ? notified.filter(id => targets.has(id)) : [],
       now: clock.now(),
@@ -189,7 +277,11 @@ export class StoredIncidents implements Incidents {
           `metadata.${field}: ${reason}; the event goes without this field`,
         ),
       bulletin: event =>
-        bulletinRow(rule.origin, bulletinTargets(event), event, { openCount: openAfter, isOpen: !isEnd }),
+        bulletinRow(rule.origin, bulletinTargets(event), event, {
+          openCount: openAfter,
+          isOpen: !isEnd,
+          others: otherSubjects(rule, change.subject.key),
+        }),
     };
   }
 

@@ -1,4 +1,5 @@
 import { EXTERNAL_HINTS } from '../../events/delivery-hints.ts';
+import { RESERVED_FIELDS } from '../../events/system-fields.ts';
 import type { Storage } from '../../storage/storage.ts';
 
 type Stores = Pick<ReturnType<Storage['in']>, 'deliveries' | 'events'>;
@@ -31,6 +32,23 @@ export async function lastDeliveryHints(
   const last = await lastEvent(stores, incident);
   return Object.fromEntries(Object.entries(last).filter(([name]) => EXTERNAL_HINTS.includes(name)));
 }
+
+/** Fields that say of one event why it was sent; others of its incident do not have them. */
+const OF_ONE_EVENT: ReadonlySet<string> = new Set([
+  'reminder',
+  'escalated',
+  'silence',
+  'silenceComment',
+  'silenceAuthor',
+]);
+
+/** The fields that a further event of the incident has as well. */
+export const lastingFields = (event: Readonly<Record<string, unknown>>): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(event).filter(([name]) => !OF_ONE_EVENT.has(name) && !RESERVED.has(name)),
+  );
+
+const RESERVED: ReadonlySet<string> = new Set(RESERVED_FIELDS);
 
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null;

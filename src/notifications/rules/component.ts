@@ -28,6 +28,7 @@ import {
   activeRuleFields,
   EVALUATIONS_AT_ONCE,
   type Evaluation,
+  type ExplainableSubject,
   type RuleSource,
 } from './rule-source.ts';
 
@@ -94,6 +95,7 @@ export class ComponentRules implements RuleSource<ComponentRule> {
       inhibitionGraceMs: rule.inhibitionGraceMs,
       isResolving: (pipeline, inhibited) => this.#floods.isResolving(active, pipeline, inhibited),
       evaluate: at => this.#evaluate(active, at),
+      explainable: at => this.#explainable(active, at),
       deactivate: () => void this.#rules.delete(notification.id),
     };
     this.#rules.set(notification.id, active);
@@ -146,6 +148,37 @@ export class ComponentRules implements RuleSource<ComponentRule> {
     );
     this.#closeUnconfigured(active);
     this.#closeRemoved(active);
+  }
+
+  #explainable(active: ActiveComponentRule, now: number): readonly ExplainableSubject[] {
+    const { components, evaluator } = this.#options;
+    this.#table.refresh();
+    // A copy, so that the next evaluation finds its own times.
+    return subjectsOf({ ...active }, this.#table, now).map(subject =>
+      evaluator.explainable(
+        active,
+        {
+          subject,
+          evaluate: open => {
+            const reason = this.#whyIdle(active, subject, now);
+            return reason === undefined
+              ? active.rule.evaluate({ subject, components, open })
+              : { state: 'unknown', reason };
+          },
+          explain: open => active.rule.explain({ subject, components, open }),
+        },
+        now,
+      ),
+    );
+  }
+
+  /** Why the condition is not evaluated on a subject; undefined where it is. */
+  #whyIdle(active: ActiveComponentRule, subject: Subject, now: number): string | undefined {
+    if (this.#isDisabled(active, subject)) return 'it is disabled, so that nothing is evaluated on it';
+    const disabledAt = active.disabledAt.get(subject.key);
+    return disabledAt !== undefined && now - disabledAt < active.rule.windowMs
+      ? 'it was disabled within the last timeWindow, which is no evidence'
+      : undefined;
   }
 
   #evaluateSubject(active: ActiveComponentRule, subject: Subject, now: number): EvaluatedChange | number {
@@ -261,9 +294,17 @@ export function subjectsOf(
     const keys = new Set(subjects.map(subject => subject.key));
     for (const times of timesByKey) for (const key of times.keys()) if (!keys.has(key)) times.delete(key);
   }
-  active.okUntil = new Float64Array(subjects.length);
+  active.okUntil = okUntilOf(subjects, active);
   active.subjects = subjects;
   return subjects;
+}
+
+/** New subjects come last, so that those before them need no evaluation sooner. */
+function okUntilOf(subjects: readonly Subject[], before: SubjectState): Float64Array {
+  const okUntil = new Float64Array(subjects.length);
+  for (let at = 0; at < subjects.length && subjects[at] === before.subjects[at]; at++)
+    okUntil[at] = before.okUntil[at] ?? 0;
+  return okUntil;
 }
 
 /**

@@ -59,6 +59,8 @@ function notified(met: readonly boolean[], { keepMs, threshold, windowMs }: Ends
     },
     resume: row => openIncident(row, { observedSince: 0, notifiedAt: 0 }),
     isInhibited: () => false,
+    isHeld: () => false,
+    isAcknowledged: () => false,
     idle: async () => {},
   };
   const clock = {

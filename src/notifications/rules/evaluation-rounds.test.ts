@@ -44,14 +44,30 @@ function workshop(msPerSecond?: number) {
 const unguarded = (work: () => void): void => work();
 
 describe('a round of evaluations', () => {
-  it('lets others have their turn after ten milliseconds, also within one rule', () => {
+  it('lets others have their turn after five milliseconds, also within one rule', () => {
     const { rounds, rule, done } = workshop();
-    rounds.configure([rule('a', 3, 6), rule('b', 1, 1)]);
+    rounds.configure([rule('a', 3, 3), rule('b', 1, 1)]);
     const work = rounds.run(unguarded);
     expect(work.next().done).toBe(false);
     expect(done).toEqual(['a0', 'a1']);
     expect(atOnce(work)).toBeUndefined();
     expect(done).toEqual(['a0', 'a1', 'a2', 'b0']);
+  });
+
+  it('lets others go first the more it took of late, and waits for nobody when it took little', () => {
+    const { rounds, rule, done, pass } = workshop(50);
+    rounds.configure([rule('a', 4, 6)]);
+    const first = rounds.run(unguarded);
+    expect([1, 2, 3, 4].map(() => first.next().value)).toEqual([1, 2, 3, 4]);
+    expect(done).toEqual(['a0', 'a1', 'a2', 'a3']);
+    atOnce(first);
+    const next = rounds.run(unguarded);
+    expect(next.next()).toEqual({ done: false, value: 4 });
+    expect(done).toHaveLength(4);
+    atOnce(next);
+    pass(2000);
+    rounds.run(unguarded).next();
+    expect(done).toHaveLength(9);
   });
 
   it('goes on where it was once the quota has come back, and says which notification takes most', () => {
@@ -97,6 +113,32 @@ describe('a round of evaluations', () => {
     atOnce(rounds.run(unguarded));
     pass(1500);
     expect(rounds.incompleteMs()).toBeGreaterThanOrEqual(2000);
+  });
+
+  it('says what each notification takes, and that some wait, to whoever has a quota', () => {
+    const { rounds, rule, pass } = workshop(50);
+    rounds.configure([rule('light', 2, 1), rule('heavy', 10, 40)]);
+    atOnce(rounds.run(unguarded));
+    expect([...(rounds.costs()?.byNotification ?? [])]).toEqual([
+      ['light', 2],
+      ['heavy', 120],
+    ]);
+    expect(rounds.costs()?.lateMs).toBeGreaterThanOrEqual(120);
+    for (let tick = 0; tick < 100 && rounds.costs()?.lateMs !== undefined; tick++) {
+      pass(500);
+      atOnce(rounds.run(unguarded));
+    }
+    expect(rounds.costs()).toEqual({
+      byNotification: new Map([
+        ['light', 2],
+        ['heavy', 400],
+      ]),
+      lateMs: undefined,
+    });
+    pass(500);
+    rounds.run(unguarded).next();
+    expect(rounds.costs()?.byNotification.get('heavy')).toBe(400);
+    expect(workshop().rounds.costs()).toBeUndefined();
   });
 
   it('goes on with the rule it was at when others come, and drops what was begun of it', () => {

@@ -6,15 +6,26 @@ import { SpendingLimit } from '../../lib/spending-limit.ts';
 import type { ActiveRule } from './rule-source.ts';
 
 /** After so long in one go others of the process have their turn. */
-const SLICE_MS = 10;
+const SLICE_MS = 5;
 /** After a pause evaluation may take what it could have taken in so many seconds. */
 const SAVED_SECONDS = 2;
 
-/** The part of the processor's time that a workspace may evaluate in. */
+/**
+ * The part of the time that a workspace may evaluate in. By the clock: on the oldest Node that is supported the processor
+ * time of the process is known, which counts all of its threads, and not that of one thread.
+ */
 export interface EvaluationQuota {
   readonly msPerSecond: number;
   /** Called each time that a round has to go on later. */
   readonly onCarriedOver: () => void;
+}
+
+/** What the evaluation of a workspace takes. */
+export interface EvaluationCosts {
+  /** Milliseconds of a round by the id of the notification: of the last one or of that under way, whichever are more. */
+  readonly byNotification: ReadonlyMap<string, number>;
+  /** For how long, in milliseconds, not every notification has been evaluated; undefined while none waits for the quota. */
+  readonly lateMs: number | undefined;
 }
 
 interface EvaluationRoundsOptions {
@@ -39,7 +50,11 @@ export class EvaluationRounds {
   #at = 0;
   #work: Slices | undefined;
   /** What each rule has taken in this round, in milliseconds, by the id of its notification. */
-  readonly #costs = new Map<string, number>();
+  #costs = new Map<string, number>();
+  /** The same of the round before. */
+  #costsBefore: ReadonlyMap<string, number> = new Map();
+  /** True while a round waits for the quota. */
+  #isCarriedOver = false;
   #begunAt: number;
   /** When the last round that is through began. */
   #completeSince: number;
@@ -65,19 +80,25 @@ export class EvaluationRounds {
     this.#work = undefined;
   }
 
-  /** `attempt` does a part of the work and catches what it throws. */
+  /**
+   * `attempt` does a part of the work and catches what it throws. Work that has taken more than a slice of late lets others
+   * go first, the more the longer it took: rounds of a few milliseconds never wait for those that take all they may.
+   */
   *run(attempt: (work: () => void) => void): Slices {
     const { clock } = this.#options;
+    const spent = this.#slicesSpent();
+    if (spent >= 1 && this.#limit?.waitMs() === 0) yield spent;
     let sliceEnd = clock.monotonic() + SLICE_MS;
     if (this.#at === 0 && this.#work === undefined) this.#begin();
     for (let rule = this.#rules[this.#at]; rule !== undefined; rule = this.#rules[this.#at]) {
       if (this.#limit !== undefined && this.#limit.waitMs() > 0) return this.#carryOver();
       if (this.#evaluatePart(rule, sliceEnd, attempt) < sliceEnd) continue;
-      yield;
+      yield this.#slicesSpent();
       sliceEnd = clock.monotonic() + SLICE_MS;
     }
     this.#at = 0;
     this.#completeSince = this.#begunAt;
+    this.#isCarriedOver = false;
   }
 
   /** For how long, in milliseconds, not every rule has been evaluated. */
@@ -85,8 +106,24 @@ export class EvaluationRounds {
     return this.#options.clock.monotonic() - this.#completeSince;
   }
 
+  /** Undefined where nothing bounds evaluation, and so nothing is measured. */
+  costs(): EvaluationCosts | undefined {
+    if (this.#limit === undefined) return undefined;
+    const byNotification = new Map<string, number>();
+    for (const { notification } of this.#rules) {
+      const { id } = notification;
+      byNotification.set(id, Math.max(this.#costs.get(id) ?? 0, this.#costsBefore.get(id) ?? 0));
+    }
+    return { byNotification, lateMs: this.#isCarriedOver ? this.incompleteMs() : undefined };
+  }
+
+  #slicesSpent(): number {
+    return this.#limit === undefined ? 0 : Math.floor(this.#limit.spent() / SLICE_MS);
+  }
+
   #begin(): void {
-    this.#costs.clear();
+    this.#costsBefore = this.#costs;
+    this.#costs = new Map();
     this.#begunAt = this.#options.clock.monotonic();
   }
 
@@ -119,6 +156,7 @@ export class EvaluationRounds {
   #carryOver(): void {
     const { logger, quota } = this.#options;
     quota?.onCarriedOver();
+    this.#isCarriedOver = true;
     if (!this.#isLogDue()) return;
     const [heaviest] = [...this.#costs].sort(([, one], [, other]) => other - one);
     logger.warn(

@@ -1,4 +1,4 @@
-import type { OpenFor, Verdict } from '../../conditions/condition.ts';
+import type { Explanation, OpenFor, Verdict } from '../../conditions/condition.ts';
 import { WARNING_INTERVAL_MS } from '../../expressions/warnings.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
@@ -12,7 +12,7 @@ import type { ChangeSubject } from '../incidents/transition.ts';
 import type { Notification } from '../notification.ts';
 import type { OpenIncident, RuleState } from '../rule-state.ts';
 import { ConditionTracker, describeWithEnd } from './condition-tracker.ts';
-import { EVALUATIONS_AT_ONCE, type Evaluation } from './rule-source.ts';
+import { EVALUATIONS_AT_ONCE, type Evaluation, type ExplainableSubject } from './rule-source.ts';
 
 export interface DecisionInput {
   readonly verdict: Verdict['state'];
@@ -58,6 +58,11 @@ export interface EvaluatedState extends RuleState {
 export interface EvaluatedSubject {
   readonly subject: ChangeSubject;
   readonly evaluate: (open: OpenFor | undefined) => Verdict;
+}
+
+/** The same with the numbers that the evaluation goes by. */
+export interface AskedSubject extends EvaluatedSubject {
+  readonly explain: (open: OpenFor | undefined) => Explanation;
 }
 
 export interface EvaluatorOptions {
@@ -106,7 +111,7 @@ export class Evaluator {
       forMs,
       ...end,
       sinceNotifiedMs: incident === undefined ? 0 : this.#clock.monotonic() - incident.notifiedAt,
-      repeatMs,
+      repeatMs: incident !== undefined && this.#incidents.isAcknowledged(incident.row) ? null : repeatMs,
     });
     if (verdict.state === 'unknown' && verdict.isFault === true) {
       this.#failed();
@@ -128,6 +133,29 @@ export class Evaluator {
       decision,
       describe: () => describeWithEnd(verdict.describe(), { decision, changes, keepMs: end.keepMs }),
       changes,
+    };
+  }
+
+  /** What `evaluateSubject` would go by now; nothing follows from it. */
+  explainable(
+    rule: EvaluatedState,
+    { subject, evaluate, explain }: AskedSubject,
+    now: number,
+  ): ExplainableSubject {
+    return {
+      subject,
+      isPending: rule.pendingSince.has(subject.key),
+      explain: () => {
+        const before = rule.incidents.get(subject.key);
+        const open = before && this.#openFor(before, now);
+        const since = rule.pendingSince.get(subject.key);
+        const verdict = evaluate(open);
+        const isPending = before === undefined && verdict.state === 'alarm';
+        return {
+          ...{ subject, verdict, explanation: explain(open), incident: before?.row },
+          pendingMs: isPending ? now - (since ?? now) : undefined,
+        };
+      },
     };
   }
 

@@ -2,7 +2,7 @@ import type { Expiry, ExpiryRule } from '../../conditions/expiration.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Notification } from '../notification.ts';
 import { createNameMatcher } from '../subjects.ts';
-import type { EvaluatedState, EvaluatedSubject, Evaluator } from './evaluation.ts';
+import type { AskedSubject, EvaluatedState, Evaluator } from './evaluation.ts';
 import {
   type ActiveRule,
   activeRuleFields,
@@ -35,6 +35,7 @@ export class ExpiryRules implements RuleSource<ExpiryRule> {
   }
 
   activate(notification: Notification, rule: ExpiryRule): ActiveRule {
+    const options = this.#options;
     const before = this.#rules.get(notification.id);
     const active: ActiveExpiryRule = {
       ...activeRuleFields(notification, before),
@@ -43,6 +44,7 @@ export class ExpiryRules implements RuleSource<ExpiryRule> {
       pendingSince: before?.pendingSince ?? new Map(),
       matchesName: before?.matchesName ?? createNameMatcher(rule.conf),
       evaluate: now => this.#evaluate(active, now),
+      explainable: now => this.#subjects(active).map(one => options.evaluator.explainable(active, one, now)),
       deactivate: () => void this.#rules.delete(notification.id),
     };
     this.#rules.set(notification.id, active);
@@ -54,10 +56,15 @@ export class ExpiryRules implements RuleSource<ExpiryRule> {
   }
 
   #evaluate(active: ActiveExpiryRule, now: number): Evaluation {
-    const { clock, expiries = () => [], evaluator } = this.#options;
+    return this.#options.evaluator.evaluateSubjects(active, this.#subjects(active), now, key =>
+      whyEnded(active, key),
+    );
+  }
+
+  #subjects(active: ActiveExpiryRule): readonly AskedSubject[] {
+    const { clock, expiries = () => [] } = this.#options;
     this.#expiries ??= expiries();
-    const subjects = subjectsOf(active, this.#expiries, clock.now());
-    return evaluator.evaluateSubjects(active, subjects, now, key => whyEnded(active, key));
+    return subjectsOf(active, this.#expiries, clock.now());
   }
 }
 
@@ -66,12 +73,13 @@ const subjectsOf = (
   { rule, matchesName }: ActiveExpiryRule,
   expiries: readonly Expiry[],
   now: number,
-): readonly EvaluatedSubject[] =>
+): readonly AskedSubject[] =>
   expiries
     .filter(({ kind, key }) => kind === rule.kind && matchesName(key))
     .map(expiry => ({
       subject: { key: expiry.key, name: expiry.key, component: undefined },
       evaluate: open => rule.evaluate({ subject: expiry, now, open }),
+      explain: open => rule.explain({ subject: expiry, now, open }),
     }));
 
 const whyEnded = ({ rule: { kind } }: ActiveExpiryRule, key: string): string =>

@@ -292,6 +292,33 @@ describe('an id', () => {
     expect(statuses()).toEqual(['ALARM']);
   });
 
+  it('counts once over a restart, whatever it changed and whatever happened since', async () => {
+    await start(monitors(), monitors({ id: 'others' }));
+    await post(alarm('a', { id: '1' }), alarm('b', { id: '2' }));
+    await post(alarm('a', { id: '3' }), ok('b', { id: '4' }), ok('c', { id: '5' }));
+    await post(ok('a', { id: '6' }), alarm('c', { id: '7' }));
+    const before = notified.length;
+    await restart(monitors(), monitors({ id: 'others' }));
+    for (const repeated of [alarm('a', { id: '3' }), ok('c', { id: '5' }), alarm('a', { id: '1' })])
+      await post(repeated);
+    expect(notified.length).toBe(before);
+    await post(ok('c', { id: '8' }), alarm('a', { id: '3' }), alarm('a', { id: '9' }));
+    expect(texts().slice(before).toSorted()).toEqual([
+      ...Array.from({ length: 2 }, () => 'Monitor a is firing'),
+      ...Array.from({ length: 2 }, () => expect.stringMatching(/^Monitor c is cleared/)),
+    ]);
+  });
+
+  it('that changed nothing is not answered before it is on disk, and may come again when that refuses', async () => {
+    await start(monitors());
+    refuse = diskFull;
+    await expect(post(ok('a', { id: '1' }))).rejects.toMatchObject({ code: 'unavailable' });
+    refuse = undefined;
+    await post(alarm('a', { id: '0' }));
+    await post(ok('a', { id: '1' }));
+    expect(statuses()).toEqual(['ALARM', 'OK']);
+  });
+
   it('is one of its pipeline and counts for each notification', async () => {
     await start(monitors(), monitors({ id: 'others' }));
     await post(alarm('a', { id: '1' }));

@@ -10,13 +10,14 @@ import { stateChangeOf } from '../incidents/evaluated-change.ts';
 import type { Incidents } from '../incidents/incidents.ts';
 import type { Notification } from '../notification.ts';
 import { compileGlob, isExact } from '../subjects.ts';
-import type { EvaluatedState, Evaluator } from './evaluation.ts';
+import type { AskedSubject, EvaluatedState, Evaluator } from './evaluation.ts';
 import { readHeartbeats, writeHeartbeats } from './heartbeats-file.ts';
 import {
   type ActiveRule,
   activeRuleFields,
   EVALUATIONS_AT_ONCE,
   type Evaluation,
+  type ExternalEffect,
   NO_INHIBITION,
   type RuleSource,
 } from './rule-source.ts';
@@ -100,6 +101,11 @@ export class HeartbeatRules implements RuleSource<HeartbeatRule> {
       matches: before?.matches ?? compileGlob(rule.conf.name),
       expected: before?.expected ?? new Set(isExact(rule.conf) ? [rule.conf.name] : []),
       evaluate: at => this.#evaluate(active, at),
+      explainable: at =>
+        keysOf(active).map(key =>
+          this.#options.evaluator.explainable(active, this.#subject(active, key, at), at),
+        ),
+      effectOf: (event, at) => this.#effectOf(active, event, at),
       deactivate: () => void this.#rules.delete(notification.id),
     };
     this.#rules.set(notification.id, active);
@@ -147,7 +153,7 @@ export class HeartbeatRules implements RuleSource<HeartbeatRule> {
 
   *#evaluate(active: ActiveHeartbeatRule, now: number): Evaluation {
     let evaluated = 0;
-    for (const key of new Set([...active.expected, ...active.incidents.keys()])) {
+    for (const key of keysOf(active)) {
       if (++evaluated % EVALUATIONS_AT_ONCE === 0) yield;
       if (!active.writing.has(key)) void this.#evaluateKey(active, key, now, undefined);
     }
@@ -161,18 +167,8 @@ export class HeartbeatRules implements RuleSource<HeartbeatRule> {
     senderFields: ExternalEvent['fields'],
   ): Promise<unknown> | undefined {
     const { evaluator, incidents } = this.#options;
-    const record = this.#records.get(key);
-    const subject = { key, name: key, component: undefined };
-    const change = evaluator.evaluateSubject(active, subject, now, open =>
-      active.rule.evaluate({
-        key,
-        lastAt: record?.lastAt ?? null,
-        silentMs: now - Math.max(record?.silentSince ?? 0, active.waitingSince),
-        sinceReceivedMs: record?.receivedAt === undefined ? undefined : now - record.receivedAt,
-        hasFailed: record?.hasFailed ?? false,
-        open,
-      }),
-    );
+    const { subject, evaluate } = this.#subject(active, key, now);
+    const change = evaluator.evaluateSubject(active, subject, now, evaluate);
     if (typeof change === 'number') return undefined;
     const stateChange = stateChangeOf(change);
     const { text, fields } = stateChange.description;
@@ -180,6 +176,42 @@ export class HeartbeatRules implements RuleSource<HeartbeatRule> {
       ...stateChange,
       description: { text, fields: { ...senderFields, ...fields } },
     });
+  }
+
+  #subject(
+    active: ActiveHeartbeatRule,
+    key: string,
+    now: number,
+    record = this.#records.get(key),
+  ): AskedSubject {
+    const state = {
+      key,
+      lastAt: record?.lastAt ?? null,
+      silentMs: now - Math.max(record?.silentSince ?? 0, active.waitingSince),
+      sinceReceivedMs: record?.receivedAt === undefined ? undefined : now - record.receivedAt,
+      hasFailed: record?.hasFailed ?? false,
+    };
+    return {
+      subject: { key, name: key, component: undefined },
+      evaluate: open => active.rule.evaluate({ ...state, open }),
+      explain: open => active.rule.explain({ ...state, open }),
+    };
+  }
+
+  #effectOf(active: ActiveHeartbeatRule, event: ExternalEvent, now: number): ExternalEffect | undefined {
+    const { key, fields } = event;
+    if (active.rule.condition.id !== event.condition || !active.matches(key)) return undefined;
+    const record = recordAfter(event, this.#records.get(key), { wall: this.#options.clock.now(), now });
+    const { evaluator } = this.#options;
+    const asked = evaluator.explainable(active, this.#subject(active, key, now, record), now);
+    const { subject, verdict, incident } = asked.explain();
+    const status = event.state;
+    if (verdict.state === 'unknown' || (verdict.state === 'alarm') === (incident !== undefined)) {
+      const reason = incident === undefined ? 'the heartbeat is in time' : 'its incident is open already';
+      return { subject, status, description: undefined, reason };
+    }
+    const { text, fields: own } = verdict.describe();
+    return { subject, status, description: { text, fields: { ...fields, ...own } } };
   }
 
   async #handle(event: ExternalEvent): Promise<void> {
@@ -192,18 +224,12 @@ export class HeartbeatRules implements RuleSource<HeartbeatRule> {
     await Promise.all(matching.map(({ notification }) => this.#apply(notification.id, event)));
   }
 
-  #record({ key, state }: ExternalEvent): void {
+  #record(event: ExternalEvent): void {
     const { clock, observedClock } = this.#options;
-    const now = observedClock.monotonic();
-    const before = this.#records.get(key);
+    const before = this.#records.get(event.key);
     if (before === undefined && this.#records.size >= MAX_HEARTBEATS) throw tooManyHeartbeats();
-    const hasFailed = state === 'ALARM';
-    this.#records.set(key, {
-      lastAt: hasFailed ? (before?.lastAt ?? null) : clock.now(),
-      silentSince: hasFailed ? (before?.silentSince ?? now) : now,
-      receivedAt: hasFailed ? before?.receivedAt : now,
-      hasFailed,
-    });
+    const times = { wall: clock.now(), now: observedClock.monotonic() };
+    this.#records.set(event.key, recordAfter(event, before, times));
     this.#isChanged = true;
   }
 
@@ -250,6 +276,25 @@ export class HeartbeatRules implements RuleSource<HeartbeatRule> {
     }
   }
 }
+
+/** `wall` is epoch ms, `now` on the observed clock. */
+function recordAfter(
+  { state }: ExternalEvent,
+  before: HeartbeatRecord | undefined,
+  { wall, now }: { readonly wall: number; readonly now: number },
+): HeartbeatRecord {
+  const hasFailed = state === 'ALARM';
+  return {
+    lastAt: hasFailed ? (before?.lastAt ?? null) : wall,
+    silentSince: hasFailed ? (before?.silentSince ?? now) : now,
+    receivedAt: hasFailed ? before?.receivedAt : now,
+    hasFailed,
+  };
+}
+
+const keysOf = ({ expected, incidents }: ActiveHeartbeatRule): readonly string[] => [
+  ...new Set([...expected, ...incidents.keys()]),
+];
 
 const temporarilyUnavailable = (cause: unknown): AppError =>
   new AppError('unavailable', 'heartbeats cannot be written just now', { retryAfterSeconds: 1, cause });

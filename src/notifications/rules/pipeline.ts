@@ -3,7 +3,7 @@ import type { Clock } from '../../lib/clock.ts';
 import type { Components, PipelineState } from '../../pipelines/components/component.ts';
 import type { Notification } from '../notification.ts';
 import { createNameMatcher, isInGroup } from '../subjects.ts';
-import type { EvaluatedState, EvaluatedSubject, Evaluator } from './evaluation.ts';
+import type { AskedSubject, EvaluatedState, Evaluator } from './evaluation.ts';
 import {
   type ActiveRule,
   activeRuleFields,
@@ -35,6 +35,7 @@ export class PipelineRules implements RuleSource<PipelineRule> {
   }
 
   activate(notification: Notification, rule: PipelineRule): ActiveRule {
+    const options = this.#options;
     const before = this.#rules.get(notification.id);
     const active: ActivePipelineRule = {
       ...activeRuleFields(notification, before),
@@ -44,6 +45,7 @@ export class PipelineRules implements RuleSource<PipelineRule> {
       pendingSince: before?.pendingSince ?? new Map(),
       matchesName: before?.matchesName ?? createNameMatcher(rule.conf),
       evaluate: now => this.#evaluate(active, now),
+      explainable: now => this.#subjects(active).map(one => options.evaluator.explainable(active, one, now)),
       deactivate: () => void this.#rules.delete(notification.id),
     };
     this.#rules.set(notification.id, active);
@@ -55,10 +57,15 @@ export class PipelineRules implements RuleSource<PipelineRule> {
   }
 
   #evaluate(active: ActivePipelineRule, now: number): Evaluation {
-    const { clock, components, evaluator } = this.#options;
+    return this.#options.evaluator.evaluateSubjects(active, this.#subjects(active), now, key =>
+      this.#whyEnded(key),
+    );
+  }
+
+  #subjects(active: ActivePipelineRule): readonly AskedSubject[] {
+    const { clock, components } = this.#options;
     this.#pipelines ??= components.pipelines();
-    const subjects = subjectsOf(active, this.#pipelines, clock.now());
-    return evaluator.evaluateSubjects(active, subjects, now, key => this.#whyEnded(key));
+    return subjectsOf(active, this.#pipelines, clock.now());
   }
 
   #whyEnded(key: string): string {
@@ -74,10 +81,11 @@ const subjectsOf = (
   { rule, matchesName }: ActivePipelineRule,
   pipelines: readonly PipelineState[],
   now: number,
-): readonly EvaluatedSubject[] =>
+): readonly AskedSubject[] =>
   pipelines
     .filter(pipeline => matchesName(pipeline.id) && isInGroup(rule.conf, pipeline))
     .map(pipeline => ({
       subject: { key: pipeline.id, name: pipeline.id, component: undefined, pipeline },
       evaluate: open => rule.evaluate({ subject: pipeline, now, open }),
+      explain: open => rule.explain({ subject: pipeline, now, open }),
     }));

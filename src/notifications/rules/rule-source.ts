@@ -1,8 +1,11 @@
+import type { Description, Explanation, Verdict } from '../../conditions/condition.ts';
 import type { AlertingRule } from '../../conditions/index.ts';
 import type { Slices } from '../../lib/slices.ts';
 import type { Component } from '../../pipelines/components/component.ts';
+import type { IncidentRow } from '../../storage/stores/incidents.ts';
 import type { ExternalEvent } from '../external-events.ts';
 import type { GroupSettings } from '../grouping/group.ts';
+import type { ChangeSubject } from '../incidents/transition.ts';
 import type { Notification } from '../notification.ts';
 import type { RuleState } from '../rule-state.ts';
 
@@ -12,6 +15,34 @@ export const EVALUATIONS_AT_ONCE = 16;
 /** An evaluation of a rule, so many at a time. */
 export type Evaluation = Slices;
 
+/** What a rule makes of a subject at this moment. */
+export interface ExplainedSubject {
+  readonly subject: ChangeSubject;
+  readonly verdict: Verdict;
+  readonly explanation: Explanation;
+  /** The open one. */
+  readonly incident: IncidentRow | undefined;
+  /** For how long its condition holds while there is no incident yet, in ms; undefined while it does not. */
+  readonly pendingMs: number | undefined;
+}
+
+/** A subject of a rule, evaluated when it is asked about; nothing follows from that. */
+export interface ExplainableSubject {
+  readonly subject: ChangeSubject;
+  /** Its condition held at the last evaluation, and no incident is open yet. */
+  readonly isPending: boolean;
+  readonly explain: () => ExplainedSubject;
+}
+
+/** What would follow from an external event for a rule. */
+export interface ExternalEffect {
+  readonly subject: ChangeSubject;
+  readonly status: 'ALARM' | 'OK';
+  /** Undefined where nothing would follow, and why. */
+  readonly description: Description | undefined;
+  readonly reason?: string;
+}
+
 /** A notification that is active, with its open incidents. */
 export interface ActiveRule extends RuleState, GroupSettings {
   readonly notification: Notification;
@@ -19,6 +50,10 @@ export interface ActiveRule extends RuleState, GroupSettings {
   readonly inhibits: boolean;
   /** Evaluates all its subjects, a few at a time; `now` is on the observed clock. */
   evaluate(now: number): Evaluation;
+  /** Its subjects as they are now; `now` is on the observed clock. */
+  explainable(now: number): readonly ExplainableSubject[];
+  /** What an external event would do; undefined where it is none of the rule's. A rule that takes none leaves it out. */
+  effectOf?(event: ExternalEvent, now: number): ExternalEffect | undefined;
   /** Deactivates a rule that is removed, disabled or changed. Its incidents close elsewhere. */
   deactivate(): void;
 }

@@ -1,4 +1,4 @@
-import type { ComponentKind, Metric, Windowed } from '../metric.ts';
+import type { ComponentKind, Counter, Metric, Windowed } from '../metric.ts';
 
 /** An input or an output of a pipeline, over all its replicas. */
 export interface Component {
@@ -54,6 +54,43 @@ export interface Measurement {
   readonly observedMs: number;
 }
 
+/** What a window usually holds at a time of day. */
+export interface Usual {
+  /** Of the days that count. */
+  readonly median: number;
+  /** The median of how far they are from that. */
+  readonly deviation: number;
+  /** How many of the last 28 count: those in which every hour of the window was recorded. */
+  readonly days: number;
+}
+
+/** A stretch of time by its length and the clock on the wall that days are compared by. */
+export interface UsualWindow {
+  readonly windowMs: number;
+  readonly timezone: string;
+}
+
+/** What conditions look at and the status does not show, as history records it. */
+export interface ObservedFacts {
+  /** Observed ms, since this process observes it, that it was Red, and blocked. */
+  readonly redMs: number;
+  readonly blockedMs: number;
+  /** By counter, what totals hold of time in which this process did not run: volume that no window has. */
+  readonly unobserved: Readonly<Partial<Record<Counter, number>>>;
+  /** The last silence of a minute or more that data has ended, and when, in observed ms. */
+  readonly endedSilence: { readonly ms: number; readonly endedAt: number } | undefined;
+  /** The same as of the components' own methods. */
+  readonly unreadMs: number;
+  readonly queueUsage: number | undefined;
+}
+
+/** Why something was not counted, or may not have been, as readings last showed it. */
+export interface Uncounted {
+  readonly reason: string;
+  /** Epoch ms. */
+  readonly at: number;
+}
+
 /** The state of reading a pipeline. */
 export interface PipelineState {
   readonly id: string;
@@ -69,6 +106,8 @@ export interface PipelineState {
   readonly error: string | null;
   /** What its pages or pushes hold in place of what its engine is known by, and what to check; null while they do not. */
   readonly unrecognised: string | null;
+  /** What its counters lack, or may lack; null when nothing of a day. */
+  readonly uncounted: Uncounted | null;
   /** How often it was scraped, or how often it pushed, since this process observes it. */
   readonly readings: number;
   /** Observed milliseconds since it was last read, or last pushed; since it is observed when it never was. */
@@ -88,6 +127,8 @@ export interface Components {
   /** The cheap part of `status`, called for every component at every evaluation. */
   silentMs(component: Component): number;
   lastDataAt(component: Component): number | null;
+  /** Names of the instances that have it, in no order. */
+  hosts(component: Component): readonly string[];
   presence(component: Component): PresenceFinding;
   /** For how long, in observed ms, the pages of more than half of its replicas could not be read; 0 when they are. */
   unreadMs(component: Component): number;
@@ -97,6 +138,10 @@ export interface Components {
   measure(component: Component, metric: Windowed, ms: number): Measurement | undefined;
   /** How full its queue is, 0 to 100, the fullest of its replicas; undefined when it reports none. */
   queueUsage(component: Component): number | undefined;
+  /** What such a window usually holds at this time of the day; undefined while that is being read. */
+  usual(component: Component, metric: Counter, window: UsualWindow): Usual | undefined;
+  /** Undefined for a component that is unknown. */
+  observed(component: Component): ObservedFacts | undefined;
   pipeline(id: string): PipelineState | undefined;
   pipelines(): readonly PipelineState[];
 }

@@ -26,12 +26,13 @@ export function replicaPresence(replica: Replica, monotonic: number): PresenceFi
   const { source } = instance;
   if (source.unreachable !== null) return unknownBecause(unreadReason(source.unreachable));
   if (source.partial) {
-    if (monotonic - replica.namedAt < STALE_PUSH_MS) return PRESENT;
+    // Before the first push that names it is over, it has no time.
+    if (!(monotonic - replica.committedAt >= STALE_PUSH_MS)) return PRESENT;
     return monotonic - source.begunMonotonic < STALE_PUSH_MS
       ? GONE_FROM_PUSHES
       : unknownBecause(`nothing came from ${instance.name} for a while`);
   }
-  if (replica.lastReading === source.reading) return PRESENT;
+  if (replica.lastReading >= source.finishedReading) return PRESENT;
   return replica.lastReading < source.wholeReading ? GONE : PARTLY_READ;
 }
 

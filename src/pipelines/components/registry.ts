@@ -1,19 +1,19 @@
-import { createHash } from 'node:crypto';
 import type { Clock } from '../../lib/clock.ts';
 import { copyText } from '../../lib/text.ts';
 import type { RuleGauge } from '../engines/profile.ts';
-import { COUNTERS, type ComponentKind, type Counter, METRICS, type Metric } from '../metric.ts';
+import { type ComponentKind, type Counter, METRICS, type Metric, WINDOWED } from '../metric.ts';
 import type { Component } from './component.ts';
+import type { ComponentIdentity, ComponentIds, Unnamed } from './component-ids.ts';
 import type { ComponentState } from './state.ts';
 
-export type ComponentIdentity = Omit<Component, 'id'>;
-
-/** Every component there is, over all pipelines. */
+/** Every component there is, over all pipelines. One whose id is not recorded yet is counted and found, and not shown. */
 export interface ComponentRegistry {
   /** Changes whenever a component appears or goes. */
   readonly revision: number;
   readonly size: number;
+  /** Those that have their id. */
   all(): readonly Component[];
+  /** Undefined for one that has no id yet. */
   stateOf(component: Component): ComponentState | undefined;
   inPipeline(pipeline: string): Iterable<ComponentState>;
   countIn(pipeline: string): number;
@@ -24,8 +24,8 @@ export interface ComponentRegistry {
     type: string | undefined,
     engineId: string,
   ): ComponentState | undefined;
-  /** Undefined when there are as many as allowed. `id` is the one it had before, if any. */
-  add(identity: ComponentIdentity, id?: string): ComponentState | undefined;
+  /** Undefined when there are as many as allowed. `former` is the id it had before, if any. */
+  add(identity: ComponentIdentity, former?: string): ComponentState | undefined;
   remove(state: ComponentState): void;
 }
 
@@ -41,8 +41,13 @@ export function bitOf(metric: Counter | RuleGauge): number {
 export const hasMetric = (state: ComponentState, metric: Metric): boolean =>
   (state.knownMetrics & bitOf(metric)) !== 0;
 
-export const createComponentRegistry = (clock: Clock, limit: number): ComponentRegistry =>
-  new IndexedRegistry(clock, limit);
+interface Options {
+  readonly clock: Pick<Clock, 'monotonic'>;
+  readonly limit: number;
+  readonly ids: Pick<ComponentIds, 'record'>;
+}
+
+export const createComponentRegistry = (options: Options): ComponentRegistry => new IndexedRegistry(options);
 
 /** The components of one pipeline. */
 interface PipelineIndex {
@@ -52,21 +57,23 @@ interface PipelineIndex {
 
 class IndexedRegistry implements ComponentRegistry {
   revision = 0;
-  readonly #clock: Clock;
+  readonly #clock: Options['clock'];
   readonly #limit: number;
+  readonly #recorder: Options['ids'];
+  /** Those that wait for their id. */
+  readonly #unnamed = new Map<Unnamed, ComponentState>();
   readonly #states = new Map<Component, ComponentState>();
   readonly #pipelines = new Map<string, PipelineIndex>();
-  /** Ids in use; they are unique per kind. */
-  readonly #ids = { input: new Set<string>(), output: new Set<string>() };
   #listed: { revision: number; components: readonly Component[] } = { revision: 0, components: [] };
 
-  constructor(clock: Clock, limit: number) {
+  constructor({ clock, limit, ids }: Options) {
     this.#clock = clock;
     this.#limit = limit;
+    this.#recorder = ids;
   }
 
   get size(): number {
-    return this.#states.size;
+    return this.#states.size + this.#unnamed.size;
   }
 
   all(): readonly Component[] {
@@ -99,29 +106,26 @@ class IndexedRegistry implements ComponentRegistry {
       : index?.byName.get(nameKey({ kind, type, engineId }));
   }
 
-  add(found: ComponentIdentity, id?: string): ComponentState | undefined {
-    if (this.#states.size >= this.#limit) return undefined;
-    const identity = { ...found, type: copyText(found.type), engineId: copyText(found.engineId) };
-    const taken = this.#ids[identity.kind];
-    const component = {
-      ...identity,
-      id: id !== undefined && !taken.has(id) ? id : freeId(identity, taken),
-    };
-    taken.add(component.id);
+  add(
+    { group, pipeline, engine, kind, ...found }: ComponentIdentity,
+    former?: string,
+  ): ComponentState | undefined {
+    if (this.size >= this.#limit) return undefined;
+    const [type, engineId] = [copyText(found.type), copyText(found.engineId)];
+    const component: Unnamed = { group, pipeline, engine, kind, type, engineId, id: '' };
     const state = newState(component, this.#clock.monotonic());
-    this.#states.set(component, state);
-    const index = this.#indexOf(identity.pipeline);
-    index.byName.set(copyText(nameKey(identity)), state);
-    const byId = index.byEngineId[identity.kind];
-    if (!byId.has(identity.engineId)) byId.set(identity.engineId, state);
-    this.revision++;
+    this.#unnamed.set(component, state);
+    const index = this.#indexOf(pipeline);
+    index.byName.set(copyText(nameKey(component)), state);
+    const byId = index.byEngineId[kind];
+    if (!byId.has(engineId)) byId.set(engineId, state);
+    this.#recorder.record(component, former, this.#show);
     return state;
   }
 
   remove(state: ComponentState): void {
     const { component } = state;
-    if (!this.#states.delete(component)) return;
-    this.#ids[component.kind].delete(component.id);
+    if (!this.#unnamed.delete(component) && !this.#states.delete(component)) return;
     const index = this.#indexOf(component.pipeline);
     index.byName.delete(nameKey(component));
     const byId = index.byEngineId[component.kind];
@@ -129,6 +133,16 @@ class IndexedRegistry implements ComponentRegistry {
     if (index.byName.size === 0) this.#pipelines.delete(component.pipeline);
     this.revision++;
   }
+
+  /** One for all, as many may wait at a time. */
+  readonly #show = (component: Unnamed, id: string): void => {
+    const state = this.#unnamed.get(component);
+    if (state === undefined) return;
+    this.#unnamed.delete(component);
+    component.id = id;
+    this.#states.set(component, state);
+    this.revision++;
+  };
 
   #indexOf(pipeline: string): PipelineIndex {
     let index = this.#pipelines.get(pipeline);
@@ -142,7 +156,9 @@ class IndexedRegistry implements ComponentRegistry {
 
 const newState = (component: Component, monotonic: number): ComponentState => ({
   component,
-  totals: COUNTERS.map(() => 0),
+  totals: WINDOWED.map(() => 0),
+  unobserved: undefined,
+  endedSilence: undefined,
   knownMetrics: 0,
   silentSince: monotonic,
   lastDataAt: null,
@@ -154,22 +170,3 @@ const newState = (component: Component, monotonic: number): ComponentState => ({
 
 const nameKey = ({ kind, type, engineId }: Pick<ComponentIdentity, 'kind' | 'type' | 'engineId'>): string =>
   `${kind}\n${type}\n${engineId}`;
-
-const LONGEST_ID = 512;
-
-/**
- * The engine's id with other characters as `_`; when that is taken, with the first hex digits of a hash of all that
- * makes it different.
- */
-function freeId(identity: ComponentIdentity, taken: ReadonlySet<string>): string {
-  const slug = identity.engineId.replace(/[^a-zA-Z0-9_-]/g, '_').slice(0, LONGEST_ID);
-  const { group, pipeline, type, engineId } = identity;
-  let id = slug;
-  for (let attempt = 0; taken.has(id); attempt++) {
-    const hash = createHash('sha256')
-      .update([group, pipeline, type, engineId, attempt].join('\n'))
-      .digest('hex');
-    id = `${slug.slice(0, LONGEST_ID - 7)}_${hash.slice(0, 6)}`;
-  }
-  return id;
-}

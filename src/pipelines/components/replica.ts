@@ -19,7 +19,6 @@ export function createReplica(state: ComponentState, instance: Instance): Replic
     instance,
     entryCount: 0,
     lastReading: 0,
-    namedAt: Number.NEGATIVE_INFINITY,
     overcount: 0,
     counted: 0,
     gauges: unknownGauges(),
@@ -29,7 +28,6 @@ export function createReplica(state: ComponentState, instance: Instance): Replic
     recordedAt: Number.NaN,
     committedAt: Number.NaN,
     usualMs: Number.NaN,
-    unobservedMs: Number.NaN,
   };
   // Most components have one replica, and an array that grows in place reserves memory for many.
   state.replicas = state.replicas.concat(replica);

@@ -1,4 +1,4 @@
-import { COUNTERS, type Windowed } from '../metric.ts';
+import { COUNTERS, WINDOWED, type Windowed } from '../metric.ts';
 import type { Component, Measurement } from './component.ts';
 import type { HealthFinding } from './health.ts';
 import {
@@ -13,8 +13,12 @@ import {
 /** A component and its counters, replicas and windows. */
 export interface ComponentState {
   readonly component: Component;
-  /** Since it was first seen, by the order of `COUNTERS`. */
+  /** Since it was first seen, by the order of `WINDOWED`; times since this process observes it. */
   readonly totals: number[];
+  /** By the order of `COUNTERS`, what totals hold of time in which this process did not run; undefined for nothing. */
+  unobserved: number[] | undefined;
+  /** The last silence of a minute or more that data has ended, and when, in monotonic ms. */
+  endedSilence: { readonly ms: number; readonly endedAt: number } | undefined;
   /** Bits of the metrics that any series of it reported. */
   knownMetrics: number;
   /** Monotonic ms from which its silence counts; before the process began where a snapshot says so. */
@@ -65,8 +69,6 @@ export interface Replica {
   entryCount: number;
   /** The reading that last named it. */
   lastReading: number;
-  /** Monotonic ms of that reading. */
-  namedAt: number;
   /** Events that were counted in `out_events` and came back, to be taken off. Never above 0. */
   overcount: number;
   /** Bits of the counters, by their place, that a series which is no fallback counts. */
@@ -84,8 +86,6 @@ export interface Replica {
   committedAt: number;
   /** Ms between two readings as a rule; NaN before the second. */
   usualMs: number;
-  /** How long this process had not run so far when it was last read; NaN before the first reading. */
-  unobservedMs: number;
 }
 
 /** The clock of a sender as pushes show it that are dated before what is known. */
@@ -109,6 +109,22 @@ export interface Alternation {
   readonly moves: number;
   /** The instance's reading with the last of them. */
   readonly movedAt: number;
+  /** The instance's readings of the latest falls that a restart would not explain at once, to a value above 0. */
+  readonly falls: readonly number[];
+}
+
+/**
+ * What a reading shows that counts too little, or may. `several processes`: its counters show them, and nothing of them
+ * counts. `start without restart`: a page shows a new start of its process, and its counters go on. `increase rejected`: an
+ * increase that was pushed is of a time that was counted, or may have been.
+ */
+export type UncountedKind = 'several processes' | 'start without restart' | 'increase rejected';
+
+/** The starts that the pages of an address have shown, in epoch ms, the latest last. */
+export interface StartHistory {
+  readonly starts: readonly number[];
+  /** The latest is one of a process that was seen before the one of the page before. */
+  readonly returned: boolean;
 }
 
 /** One process of an engine, as one source shows it. */
@@ -149,16 +165,24 @@ export interface ScrapeSourceState {
   begunMonotonic: number;
   /** How long this process had not run so far then. */
   unobservedMs: number;
+  /** Monotonic ms of the first reading after it had not run for a while. */
+  ownGapEndedAt: number;
   /** Replicas the present reading has named. */
   touched: Replica[];
   /** A reading may lack series that exist: absence means nothing. */
   readonly partial: boolean;
   /** The process began anew since the last reading: its numbers prove it, or a time of it claims it. */
   restart: 'none' | 'claimed' | 'proven';
+  /** Undefined before the first page that showed the start of its process. */
+  starts: StartHistory | undefined;
+  /** Takes what readings of an instance leave uncounted. */
+  readonly noted: (finding: UncountedKind, instance: string) => void;
   /** Why it cannot be read; null while it can. */
   unreachable: string | null;
   /** How often in a row it could not be read. */
   failedReadings: number;
+  /** The last reading that was good; one that is under way has not shown everything yet. */
+  finishedReading: number;
   /** The last reading of which nothing was unreadable: what it lacks is gone. */
   wholeReading: number;
   /** Monotonic ms of the last good reading; before the first of the first. */
@@ -204,8 +228,40 @@ export function dropUnusedWindows(state: ComponentState, now: number): void {
     if (now - (state.windows[at]?.lastUsedAt ?? 0) >= UNUSED_MS) state.windows.splice(at, 1);
 }
 
+/** Silences that are shorter follow from the minutes of history. */
+const RECORDED_SILENCE_MS = 60_000;
+
+/** Data came. */
+export function endSilence(state: ComponentState, now: number): void {
+  const ms = now - state.silentSince;
+  if (ms >= RECORDED_SILENCE_MS) state.endedSilence = { ms, endedAt: now };
+  state.silentSince = now;
+}
+
+/** Notes increases, in the order of `COUNTERS`, that are in totals and in no window. */
+export function recordUnobserved(state: ComponentState, increases: readonly number[]): void {
+  if (!increases.some(amount => amount > 0)) return;
+  state.unobserved = COUNTERS.map((_, at) => (state.unobserved?.[at] ?? 0) + (increases[at] ?? 0));
+}
+
+export const RED_AT = WINDOWED.indexOf('red_ms');
+export const BLOCKED_AT = WINDOWED.indexOf('blocked_ms');
+
+/** Adds a time, in ms, to its total and to every window on it. */
+export function recordMs(
+  state: ComponentState,
+  metric: 'red_ms' | 'blocked_ms',
+  ms: number,
+  now: number,
+): void {
+  if (ms === 0) return;
+  const at = metric === 'red_ms' ? RED_AT : BLOCKED_AT;
+  state.totals[at] = (state.totals[at] ?? 0) + ms;
+  recordAmount(state, metric, ms, now);
+}
+
 /** Adds to every window on the metric. */
-export function recordAmount(state: ComponentState, metric: Windowed, amount: number, now: number): void {
+function recordAmount(state: ComponentState, metric: Windowed, amount: number, now: number): void {
   if (amount === 0) return;
   for (const one of state.windows) if (one.metric === metric) addToWindow(one.window, amount, now);
 }

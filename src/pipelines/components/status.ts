@@ -1,11 +1,17 @@
 import type { Clock } from '../../lib/clock.ts';
 import { COUNTERS } from '../metric.ts';
-import type { ComponentHealth, ComponentStatus, Components, PresenceFinding } from './component.ts';
+import type {
+  ComponentHealth,
+  ComponentStatus,
+  Components,
+  ObservedFacts,
+  PresenceFinding,
+} from './component.ts';
 import { overallHealth } from './health.ts';
 import { presenceOf, replicaPresence, unreadMs } from './presence.ts';
 import { type ComponentRegistry, hasMetric } from './registry.ts';
 import { gaugeOf, queueOf } from './replica.ts';
-import { type ComponentState, measure, type Replica } from './state.ts';
+import { BLOCKED_AT, type ComponentState, measure, RED_AT, type Replica } from './state.ts';
 
 /** The pages and pushes that may name a component of which no replica is left. */
 export interface UnreadPages {
@@ -23,7 +29,7 @@ export function describeComponents(
   registry: ComponentRegistry,
   clock: Clock,
   pages: UnreadPages,
-): Omit<Components, 'revision' | 'pipeline' | 'pipelines'> {
+): Omit<Components, 'revision' | 'usual' | 'pipeline' | 'pipelines'> {
   const silence = (state: ComponentState | undefined): number =>
     state ? clock.monotonic() - state.silentSince : 0;
   return {
@@ -31,11 +37,11 @@ export function describeComponents(
     status: component => statusOf(registry.stateOf(component), clock.monotonic(), pages),
     silentMs: component => silence(registry.stateOf(component)),
     lastDataAt: component => registry.stateOf(component)?.lastDataAt ?? null,
+    hosts: component => registry.stateOf(component)?.replicas.map(({ instance }) => instance.name) ?? [],
     presence: component => presenceIn(registry.stateOf(component), clock.monotonic(), pages),
     unreadMs(component) {
       const state = registry.stateOf(component);
-      if (state === undefined) return 0;
-      return state.replicas.length === 0 ? pages.unreadMs(state) : unreadMs(state, clock.monotonic());
+      return state === undefined ? 0 : unreadIn(state, clock.monotonic(), pages);
     },
     hasMetric(component, metric) {
       const state = registry.stateOf(component);
@@ -49,6 +55,29 @@ export function describeComponents(
       const state = registry.stateOf(component);
       return state && usageOf(state);
     },
+    observed(component) {
+      const state = registry.stateOf(component);
+      return state && observedIn(state, clock.monotonic(), pages);
+    },
+  };
+}
+
+const unreadIn = (state: ComponentState, monotonic: number, pages: UnreadPages): number =>
+  state.replicas.length === 0 ? pages.unreadMs(state) : unreadMs(state, monotonic);
+
+function observedIn(state: ComponentState, monotonic: number, pages: UnreadPages): ObservedFacts {
+  const { totals, unobserved = [], endedSilence } = state;
+  const amounts = COUNTERS.flatMap((counter, at) => {
+    const amount = unobserved[at] ?? 0;
+    return amount > 0 ? [[counter, amount] as const] : [];
+  });
+  return {
+    redMs: totals[RED_AT] ?? 0,
+    blockedMs: totals[BLOCKED_AT] ?? 0,
+    unobserved: Object.fromEntries(amounts),
+    endedSilence,
+    unreadMs: unreadIn(state, monotonic, pages),
+    queueUsage: usageOf(state),
   };
 }
 

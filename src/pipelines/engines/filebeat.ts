@@ -1,5 +1,6 @@
 import * as z from 'zod';
-import { addStat, notThat, readPage, type Stat, type Stats } from '../parsers/json-page.ts';
+import type { Slices } from '../../lib/slices.ts';
+import { notThat, readPage, type Stat, StatList, type Stats } from '../parsers/json-page.ts';
 import { counter, defineProfile, gauge, type Meaning, type ProfileRule } from './profile.ts';
 
 const rule = (kind: 'input' | 'output', place: string, meaning: Meaning): ProfileRule => ({
@@ -83,16 +84,16 @@ const input = z.object({
  * The page `/stats` or `/inputs/` of a Beat: values of `input` and `output` with the labels `type` and `id`. Another
  * process has another `ephemeral_id`. Throws `invalid-request` for a page that is something else.
  */
-function readFilebeat(text: string): Stats & { readonly listed: number } {
-  const value = readPage(text, EXPECTED);
-  if (Array.isArray(value)) return readInputs(value);
+function* readFilebeat(text: string): Slices<Stats> {
+  const value = yield* readPage(text, EXPECTED);
+  if (Array.isArray(value)) return yield* readInputs(value);
   const found = beat.safeParse(value);
   if (!found.success) throw notThat(EXPECTED, 'it has no libbeat; set url to …/stats or …/inputs/');
   return { stats: statsOf(found.data), bad: 0, listed: 1 };
 }
 
 function statsOf({ beat: { info }, libbeat: { output, pipeline } }: z.output<typeof beat>): Stat[] {
-  const stats: Stat[] = [];
+  const list = new StatList();
   const of = (type: string, id: string): Pick<Stat, 'labels' | 'incarnation'> => ({
     labels: new Map([
       ['type', type],
@@ -101,36 +102,36 @@ function statsOf({ beat: { info }, libbeat: { output, pipeline } }: z.output<typ
     incarnation: info?.ephemeral_id ?? '',
   });
   const whole = of('beat', info?.name ?? 'filebeat');
-  addStat(stats, 'input.events', pipeline?.events?.total, whole);
-  addStat(stats, 'input.failed', pipeline?.events?.failed, whole);
-  addStat(stats, 'input.dropped', pipeline?.events?.dropped, whole);
+  list.add('input.events', pipeline?.events?.total, whole);
+  list.add('input.failed', pipeline?.events?.failed, whole);
+  list.add('input.dropped', pipeline?.events?.dropped, whole);
   const type = output?.type ?? 'output';
   const out = of(type, type);
-  addStat(stats, 'output.acked', output?.events?.acked, out);
-  addStat(stats, 'output.failed', output?.events?.failed, out);
-  addStat(stats, 'output.dropped', output?.events?.dropped, out);
-  addStat(stats, 'output.dead_letter', output?.events?.dead_letter, out);
-  addStat(stats, 'output.write.bytes', output?.write?.bytes, out);
-  addStat(stats, 'output.write.errors', output?.write?.errors, out);
+  list.add('output.acked', output?.events?.acked, out);
+  list.add('output.failed', output?.events?.failed, out);
+  list.add('output.dropped', output?.events?.dropped, out);
+  list.add('output.dead_letter', output?.events?.dead_letter, out);
+  list.add('output.write.bytes', output?.write?.bytes, out);
+  list.add('output.write.errors', output?.write?.errors, out);
   const { queue } = pipeline ?? {};
-  addStat(stats, 'output.queue.filled.events', queue?.filled?.events, out);
-  addStat(stats, 'output.queue.filled.bytes', queue?.filled?.bytes, out);
-  addStat(stats, 'output.queue.max_events', boundOf(queue?.max_events), out);
-  addStat(stats, 'output.queue.max_bytes', boundOf(queue?.max_bytes), out);
-  return stats;
+  list.add('output.queue.filled.events', queue?.filled?.events, out);
+  list.add('output.queue.filled.bytes', queue?.filled?.bytes, out);
+  list.add('output.queue.max_events', boundOf(queue?.max_events), out);
+  list.add('output.queue.max_bytes', boundOf(queue?.max_bytes), out);
+  return list.stats;
 }
 
 /** A queue that is not bounded in a unit shows 0 for it. */
 const boundOf = (most: number | undefined): number | undefined => (most ? most : undefined);
 
-function readInputs(values: readonly unknown[]): Stats & { readonly listed: number } {
+function* readInputs(values: readonly unknown[]): Slices<Stats> {
   if (values.length > MOST_INPUTS) throw notThat(EXPECTED, `it lists more than ${MOST_INPUTS} inputs`);
-  const stats: Stat[] = [];
-  let bad = 0;
+  const list = new StatList();
   for (const value of values) {
+    yield* list.next();
     const { success, data: one } = input.safeParse(value);
     if (!success) {
-      bad++;
+      list.bad++;
       continue;
     }
     const labels = new Map([
@@ -139,9 +140,10 @@ function readInputs(values: readonly unknown[]): Stats & { readonly listed: numb
     ]);
     const of = { labels, incarnation: '' };
     const events = one.events_processed_total ?? one.events_published_total ?? one.received_events_total;
-    addStat(stats, 'input.events', events, of);
-    addStat(stats, 'input.bytes', one.bytes_processed_total ?? one.received_bytes_total, of);
-    addStat(stats, 'input.failed', one.processing_errors_total, of);
+    list.add('input.events', events, of);
+    list.add('input.bytes', one.bytes_processed_total ?? one.received_bytes_total, of);
+    list.add('input.failed', one.processing_errors_total, of);
   }
+  const { stats, bad } = list;
   return { stats, bad, listed: values.length };
 }

@@ -1,5 +1,6 @@
 import * as z from 'zod';
-import { addStat, notThat, readPage, type Stat, type Stats } from '../parsers/json-page.ts';
+import type { Slices } from '../../lib/slices.ts';
+import { type JsonReader, notThat, readPage, StatList } from '../parsers/json-page.ts';
 import { counter, defineProfile, gauge, type Meaning, type ProfileRule } from './profile.ts';
 
 const pluginRule = (kind: 'input' | 'output', name: string, meaning: Meaning): ProfileRule => ({
@@ -62,26 +63,25 @@ const INITIAL_STATE: PluginState = {
 };
 
 /** Reads the pages of one Fluentd process, one after the other. Throws `invalid-request` for any other page. */
-function createFluentdReader(): (
-  text: string,
-) => Stats & { readonly restarted: boolean; readonly listed: number } {
+function createFluentdReader(): JsonReader {
   let states = new Map<string, PluginState>();
 
-  return text => {
-    const { plugins, bad, listed } = readFluentd(text);
+  return function* (text) {
+    const { plugins, bad, listed } = yield* readFluentd(text);
     // All counters are of one process, so when one fell all of them began anew.
     const restarted = plugins.some(one => hasReset(one, states.get(one.plugin_id)));
     // A plugin that cannot be read now may be one that is known.
     const next = new Map(bad > 0 ? states : []);
-    const stats: Stat[] = [];
+    const list = new StatList();
     for (const one of plugins) {
+      yield* list.next();
       const before = states.get(one.plugin_id);
       const now = nextState(one, before && restarted ? INITIAL_STATE : before);
       next.set(one.plugin_id, now);
-      addPlugin(stats, one, now);
+      addPlugin(list, one, now);
     }
     states = next;
-    return { stats, bad, restarted, listed };
+    return { stats: list.stats, bad, restarted, listed };
   };
 }
 
@@ -110,7 +110,7 @@ function nextState(one: FluentdPlugin, before: PluginState | undefined): PluginS
 const isFailing = (one: FluentdPlugin, before: PluginState): boolean =>
   one.retry ? (one.retry.steps ?? 0) > 0 : (one.rollback_count ?? 0) > before.rollbacks;
 
-function addPlugin(stats: Stat[], one: FluentdPlugin, now: PluginState): void {
+function addPlugin(list: StatList, one: FluentdPlugin, now: PluginState): void {
   const of = {
     labels: new Map([
       ['plugin_id', one.plugin_id],
@@ -119,16 +119,16 @@ function addPlugin(stats: Stat[], one: FluentdPlugin, now: PluginState): void {
     incarnation: '',
   };
   if (one.plugin_category === 'input') {
-    addStat(stats, 'input.emit_records', now.records, of);
-    addStat(stats, 'input.emit_size', sizeOf(now.size), of);
+    list.add('input.emit_records', now.records, of);
+    list.add('input.emit_size', sizeOf(now.size), of);
     return;
   }
-  addStat(stats, 'output.delivered_records', now.deliveredRecords, of);
-  addStat(stats, 'output.delivered_size', sizeOf(now.deliveredSize), of);
-  addStat(stats, 'output.retry_count', one.retry_count, of);
-  addStat(stats, 'output.drop_oldest_chunk_count', one.drop_oldest_chunk_count, of);
-  if (one.retry) addStat(stats, 'output.retrying', (one.retry.steps ?? 0) > 0 ? 1 : 0, of);
-  addStat(stats, `output.${SPACE}`, one[SPACE], of);
+  list.add('output.delivered_records', now.deliveredRecords, of);
+  list.add('output.delivered_size', sizeOf(now.deliveredSize), of);
+  list.add('output.retry_count', one.retry_count, of);
+  list.add('output.drop_oldest_chunk_count', one.drop_oldest_chunk_count, of);
+  if (one.retry) list.add('output.retrying', (one.retry.steps ?? 0) > 0 ? 1 : 0, of);
+  list.add(`output.${SPACE}`, one[SPACE], of);
 }
 
 /** Without `enable_size_metrics` sizes stay 0, which is no measure of anything. */
@@ -136,6 +136,8 @@ const sizeOf = (size: number): number | undefined => (size > 0 ? size : undefine
 
 const EXPECTED = "the page of Fluentd's monitor_agent";
 const MOST_PLUGINS = 20_000;
+/** Plugins that are validated between two pauses. */
+const PLUGINS_A_SLICE = 1000;
 /** Inputs have some that are null. */
 const count = z.number().min(0).nullish();
 const name = z.string().min(1).max(512);
@@ -155,21 +157,23 @@ const plugin = z.object({
 });
 
 /** A plugin as the page shows it. */
-export type FluentdPlugin = z.output<typeof plugin>;
+type FluentdPlugin = z.output<typeof plugin>;
 
 const page = z.object({ plugins: z.array(z.unknown()).max(MOST_PLUGINS) });
 
-/**
- * Fluentd's `/api/plugins.json`: the inputs and outputs that count what they emit; filters move nothing. Throws `invalid-request` for a page that is something else.
- */
-export function readFluentd(text: string): {
+interface FluentdPage {
   readonly plugins: readonly FluentdPlugin[];
   /** Plugins that cannot be read and are skipped. */
   readonly bad: number;
   /** Plugins of all kinds on the page. */
   readonly listed: number;
-} {
-  const found = page.safeParse(readPage(text, EXPECTED));
+}
+
+/**
+ * Fluentd's `/api/plugins.json`: the inputs and outputs that count what they emit; filters move nothing. Throws `invalid-request` for a page that is something else.
+ */
+export function* readFluentd(text: string): Slices<FluentdPage> {
+  const found = page.safeParse(yield* readPage(text, EXPECTED));
   if (!found.success)
     throw notThat(
       EXPECTED,
@@ -177,7 +181,8 @@ export function readFluentd(text: string): {
     );
   const plugins: FluentdPlugin[] = [];
   let bad = 0;
-  for (const value of found.data.plugins) {
+  for (const [at, value] of found.data.plugins.entries()) {
+    if (at % PLUGINS_A_SLICE === PLUGINS_A_SLICE - 1) yield;
     const one = plugin.safeParse(value);
     if (!one.success) bad++;
     else if (counts(one.data)) plugins.push(one.data);

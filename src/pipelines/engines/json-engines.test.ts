@@ -1,8 +1,14 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { sample } from '../../../test/helpers/pages.ts';
-import { readFluentd } from './fluentd.ts';
-import { readLogstash } from './logstash.ts';
+import { parseJsonInSlices } from '../../lib/json.ts';
+import { atOnce } from '../../lib/slices.ts';
+import { readFluentd as readFluentdInSlices } from './fluentd.ts';
+import { JSON_ENGINES, profileOf } from './index.ts';
+import { readLogstash as readLogstashInSlices } from './logstash.ts';
+
+const readFluentd = (text: string) => atOnce(readFluentdInSlices(text));
+const readLogstash = (text: string) => atOnce(readLogstashInSlices(text));
 
 const FORMATS = [
   ['Logstash', readLogstash, sample('logstash-8-node-stats.json'), /^not Logstash's node stats: /],
@@ -100,4 +106,64 @@ it('skips a plugin that cannot be read, counts it, and takes the others', () => 
 it('refuses a page of which no plugin can be read', () => {
   expect(() => readFluentd('{"plugins":[{}]}')).toThrow(/none of its plugins/);
   expect(() => readLogstash('{"pipelines":{"a":5}}')).toThrow(/none of its plugins/);
+});
+
+/** An engine, how many entries its page lists, and the page: of 20,000 numbers. */
+const LARGE: readonly (readonly [string, number, string])[] = [
+  [
+    'logstash',
+    20_000,
+    JSON.stringify({ pipelines: Object.fromEntries(list(20_000, at => [`p${at}`, pipelineOf(at)])) }),
+  ],
+  [
+    'logstash',
+    1,
+    JSON.stringify({ pipelines: { one: { plugins: { inputs: list(20_000, inputOf), outputs: [] } } } }),
+  ],
+  ['fluentd', 20_000, JSON.stringify({ plugins: list(20_000, pluginOf) })],
+  [
+    'filebeat',
+    20_000,
+    JSON.stringify(list(20_000, at => ({ id: `i${at}`, input: 'log', events_processed_total: at }))),
+  ],
+];
+
+function list<Item>(count: number, make: (at: number) => Item): Item[] {
+  return Array.from({ length: count }, (_, at) => make(at));
+}
+
+function inputOf(at: number): object {
+  return { id: `i${at}`, name: 'beats', events: { out: at } };
+}
+
+function pipelineOf(at: number): object {
+  return { plugins: { inputs: [inputOf(at)], outputs: [] } };
+}
+
+function pluginOf(at: number): object {
+  return { plugin_id: `p${at}`, plugin_category: 'input', type: 'tail', emit_records: at };
+}
+
+it.each(LARGE)(
+  'reads a large page of %s in slices of at most some thousand entries',
+  (engine, listed, text) => {
+    const work = profileOf({ engine }).createReader?.()(text);
+    let slices = 1;
+    let next = work?.next();
+    for (; next?.done !== true; next = work?.next()) slices++;
+    expect(next.value).toMatchObject({
+      bad: 0,
+      listed,
+    });
+    expect(next.value?.stats).toHaveLength(20_000);
+    // Those of reading JSON, and then one for each thousand entries.
+    const parsing = parseJsonInSlices(text);
+    let ofJson = 1;
+    while (parsing.next().done !== true) ofJson++;
+    expect(slices - ofJson).toBeGreaterThanOrEqual(19);
+  },
+);
+
+it('has a large page of every engine whose page is JSON', () => {
+  expect(new Set(LARGE.map(([engine]) => engine))).toEqual(new Set(JSON_ENGINES));
 });

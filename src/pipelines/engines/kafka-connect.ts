@@ -46,6 +46,8 @@ export const kafkaConnect = defineProfile({
     ...either('total_retries', counter('errors')),
     ...either('total_records_skipped', counter('dropped')),
     ...either('status', gauge('up', 'product', { scale: -1, offset: 1 }), { status: /^failed$/i }),
-    ...either('status', gauge('up', 'product'), { status: /^(?:running|paused|stopped|unassigned)$/i }),
+    ...either('status', gauge('up', 'product'), {
+      status: /^(?:running|paused|stopped|unassigned|restarting)$/i,
+    }),
   ],
 });

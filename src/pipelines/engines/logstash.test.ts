@@ -49,8 +49,11 @@ it('counts events from the first page on, and errors and what was dropped with t
   expect(bench.status('web/http_in').metrics).toMatchObject({ in_events: 0, blocked: 0 });
 });
 
-it('counts documents that are tried again as errors, which is all there is of an index that refuses', async () => {
-  const retried = 'beats.plugins.outputs.0.documents.retryable_failures';
+it.each([
+  ['are tried again', 'retryable_failures'],
+  ['go to the dead letter queue', 'dlq_routed'],
+])('counts documents that %s as errors, which is all there is of an index that refuses', async (_, name) => {
+  const retried = `beats.plugins.outputs.0.documents.${name}`;
   const bench = await read(changed({ [retried]: 100 }), changed({ [retried]: 225 }));
   expect(bench.status('beats/es_main')).toMatchObject({
     health: 'Red',

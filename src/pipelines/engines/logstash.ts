@@ -1,5 +1,6 @@
 import * as z from 'zod';
-import { addStat, assertStatsFit, notThat, readPage, type Stat, type Stats } from '../parsers/json-page.ts';
+import type { Slices } from '../../lib/slices.ts';
+import { notThat, readPage, type Stat, StatList, type Stats } from '../parsers/json-page.ts';
 import { counter, defineProfile, gauge, type Meaning, type ProfileRule } from './profile.ts';
 
 const pluginRule = (kind: 'input' | 'output', place: string, meaning: Meaning): ProfileRule => ({
@@ -37,7 +38,7 @@ export const logstash = defineProfile({
     ...queueRules('input'),
     pluginRule('output', 'events\\.out', counter('out_events')),
     pluginRule('output', 'events\\.pending', gauge('queue_size', 'last')),
-    pluginRule('output', 'documents\\.(?:non_)?retryable_failures', counter('errors')),
+    pluginRule('output', 'documents\\.(?:(?:non_)?retryable_failures|dlq_routed)', counter('errors')),
     pluginRule('output', 'bulk_requests\\.failures', counter('errors')),
     pluginRule('output', 'dead_letter_queue\\.dropped_events', counter('dropped')),
     ...queueRules('output'),
@@ -53,7 +54,9 @@ const plugin = z.object({
   id: name,
   name,
   events: events.nullish(),
-  documents: z.object({ non_retryable_failures: count, retryable_failures: count }).nullish(),
+  documents: z
+    .object({ non_retryable_failures: count, retryable_failures: count, dlq_routed: count })
+    .nullish(),
   bulk_requests: z.object({ failures: count }).nullish(),
 });
 type Plugin = z.output<typeof plugin>;
@@ -69,8 +72,13 @@ type Pipeline = z.output<typeof pipeline>;
 const page = z.object({
   status: z.string().nullish(),
   ephemeral_id: z.string().max(128).nullish(),
-  pipelines: z.record(name, z.unknown()),
+  // Which may have a hundred thousand entries, so that each is looked at by itself.
+  pipelines: z.custom<Readonly<Record<string, unknown>>>(
+    value => typeof value === 'object' && value !== null && !Array.isArray(value),
+  ),
 });
+
+const isName = (id: string): boolean => name.safeParse(id).success;
 
 /**
  * Logstash's `/_node/stats` or `/_node/stats/pipelines`: `inputs.*` and `outputs.*` with the labels `pipeline`, `id` and
@@ -78,22 +86,22 @@ const page = z.object({
  * plugins, which have none of their own. A reloaded pipeline has another `ephemeral_id`, so its counters have another
  * incarnation. Throws `invalid-request` for a page that is something else.
  */
-export function readLogstash(text: string): Stats & { readonly listed: number } {
-  const found = page.safeParse(readPage(text, EXPECTED));
+export function* readLogstash(text: string): Slices<Stats> {
+  const found = page.safeParse(yield* readPage(text, EXPECTED));
   if (!found.success) throw notThat(EXPECTED, 'it lists no pipelines; set url to …/_node/stats');
   const { pipelines, status, ephemeral_id: node } = found.data;
   const own = Object.entries(pipelines).filter(([id, value]) => !id.startsWith('.') && isPresent(value));
   // The status is that of the node: it blames one pipeline only where there is no other.
   const up = own.length === 1 && status === 'red' ? 0 : undefined;
-  const stats: Stat[] = [];
-  let bad = 0;
+  const list = new StatList();
   for (const [id, value] of own) {
+    yield* list.next();
     const one = pipeline.safeParse(value);
-    if (one.success)
-      bad += addPipeline(stats, { id, up, incarnation: one.data.ephemeral_id ?? node ?? '' }, one.data);
-    else bad++;
-    assertStatsFit(stats);
+    if (one.success && isName(id))
+      yield* addPipeline(list, { id, up, incarnation: one.data.ephemeral_id ?? node ?? '' }, one.data);
+    else list.bad++;
   }
+  const { stats, bad } = list;
   if (stats.length === 0 && bad > 0) throw notThat(EXPECTED, 'none of its plugins can be read');
   return { stats, bad, listed: own.length };
 }
@@ -108,17 +116,15 @@ interface PluginContext {
   readonly incarnation: string;
 }
 
-/** Returns how many plugins cannot be read. */
-function addPipeline(stats: Stat[], { id, up, incarnation }: PluginContext, parsed: Pipeline): number {
-  let bad = 0;
-  const each = (
-    plugins: readonly unknown[],
-    add: (one: Plugin, of: Pick<Stat, 'labels' | 'incarnation'>) => void,
-  ): void => {
+type StatOf = Pick<Stat, 'labels' | 'incarnation'>;
+
+function* addPipeline(list: StatList, { id, up, incarnation }: PluginContext, parsed: Pipeline): Slices {
+  function* each(plugins: readonly unknown[], add: (one: Plugin, of: StatOf) => void): Slices {
     for (const value of plugins) {
+      yield* list.next();
       const one = plugin.safeParse(value);
       if (!one.success) {
-        bad++;
+        list.bad++;
         continue;
       }
       const labels = new Map([
@@ -128,36 +134,26 @@ function addPipeline(stats: Stat[], { id, up, incarnation }: PluginContext, pars
       ]);
       add(one.data, { labels, incarnation });
     }
-  };
-  each(parsed.plugins.inputs ?? [], (one, of) => {
-    addStat(stats, 'inputs.events.out', one.events?.out, of);
-    addStat(
-      stats,
-      'inputs.events.queue_push_duration_in_millis',
-      one.events?.queue_push_duration_in_millis,
-      of,
-    );
-    addQueue(stats, 'inputs', parsed, of);
-    addStat(stats, 'inputs.status', up, of);
+  }
+  yield* each(parsed.plugins.inputs ?? [], (one, of) => {
+    list.add('inputs.events.out', one.events?.out, of);
+    list.add('inputs.events.queue_push_duration_in_millis', one.events?.queue_push_duration_in_millis, of);
+    addQueue(list, 'inputs', parsed, of);
+    list.add('inputs.status', up, of);
   });
-  each(parsed.plugins.outputs ?? [], (one, of) => {
-    addStat(stats, 'outputs.events.out', one.events?.out, of);
-    addStat(stats, 'outputs.events.pending', pendingIn(one), of);
-    addStat(stats, 'outputs.documents.non_retryable_failures', one.documents?.non_retryable_failures, of);
-    addStat(stats, 'outputs.documents.retryable_failures', one.documents?.retryable_failures, of);
-    addStat(stats, 'outputs.bulk_requests.failures', one.bulk_requests?.failures, of);
+  yield* each(parsed.plugins.outputs ?? [], (one, of) => {
+    list.add('outputs.events.out', one.events?.out, of);
+    list.add('outputs.events.pending', pendingIn(one), of);
+    list.add('outputs.documents.non_retryable_failures', one.documents?.non_retryable_failures, of);
+    list.add('outputs.documents.retryable_failures', one.documents?.retryable_failures, of);
+    list.add('outputs.documents.dlq_routed', one.documents?.dlq_routed, of);
+    list.add('outputs.bulk_requests.failures', one.bulk_requests?.failures, of);
     // Only outputs that index documents write to the dead letter queue.
     if (one.documents)
-      addStat(
-        stats,
-        'outputs.dead_letter_queue.dropped_events',
-        parsed.dead_letter_queue?.dropped_events,
-        of,
-      );
-    addQueue(stats, 'outputs', parsed, of);
-    addStat(stats, 'outputs.status', up, of);
+      list.add('outputs.dead_letter_queue.dropped_events', parsed.dead_letter_queue?.dropped_events, of);
+    addQueue(list, 'outputs', parsed, of);
+    list.add('outputs.status', up, of);
   });
-  return bad;
 }
 
 /** Events that went in and did not come out: an output that is stuck has a batch in it, and counts nothing else. */
@@ -167,14 +163,9 @@ function pendingIn({ events }: Plugin): number | undefined {
 }
 
 /** A queue in memory reports no size, and a maximum of 0. */
-function addQueue(
-  stats: Stat[],
-  kind: 'inputs' | 'outputs',
-  { queue }: Pipeline,
-  of: Pick<Stat, 'labels' | 'incarnation'>,
-): void {
+function addQueue(list: StatList, kind: 'inputs' | 'outputs', { queue }: Pipeline, of: StatOf): void {
   const most = queue?.max_queue_size_in_bytes ?? 0;
   if (most <= 0) return;
-  addStat(stats, `${kind}.queue.queue_size_in_bytes`, queue?.queue_size_in_bytes, of);
-  addStat(stats, `${kind}.queue.max_queue_size_in_bytes`, most, of);
+  list.add(`${kind}.queue.queue_size_in_bytes`, queue?.queue_size_in_bytes, of);
+  list.add(`${kind}.queue.max_queue_size_in_bytes`, most, of);
 }

@@ -119,6 +119,8 @@ describe('kafka-connect', () => {
       .concat('kafka_connect_connector_status{connector="orders-db",task="1",status="running",} 1.0\n');
     await bench.scrape(restarted);
     expect(bench.status('orders-db').metrics.up).toBe(1);
+    await bench.scrape(restarted.replaceAll('"running"', '"restarting"'));
+    expect(bench.status('orders-db').metrics.up).toBe(1);
   });
 });
 

@@ -68,7 +68,9 @@ describe('createRsyslogReader', () => {
 
 describe('a pipeline of rsyslog', () => {
   const roundsOf = (format: string): string[] =>
-    sample(`rsyslog-8.2302-impstats-${format}.txt`).split(/(?<=: END\n)/);
+    sample(`rsyslog-${format === 'prometheus' ? '8.2508' : '8.2302'}-impstats-${format}.txt`).split(
+      /(?<=: END\n)/,
+    );
 
   async function push(format: string, settings: object = {}): Promise<Bench> {
     const bench = await startBench({
@@ -89,6 +91,7 @@ describe('a pipeline of rsyslog', () => {
     ['legacy', {}],
     ['json-elasticsearch', {}],
     ['cee', {}],
+    ['prometheus', {}],
     ['json-reset', { resetCounters: true }],
   ])('counts the same of the same load in the format %s', async (format, settings) => {
     const bench = await push(format, settings);
@@ -134,6 +137,19 @@ describe('a pipeline of rsyslog', () => {
     expect(error()).toBeNull();
     await round(2, 8);
     expect(error()).toMatch(/resetCounters/);
+  });
+
+  it('says so too where the main queue grows while inputs repeat themselves, and not where it stands', async () => {
+    const bench = await startBench({ id: 'syslog', engine: 'rsyslog', push: true, token: 'syslog token' });
+    const error = () => bench.monitor.components.pipeline('syslog')?.error;
+    const round = (size: number) => {
+      const queue = JSON.stringify({ name: 'main Q', origin: 'core.queue', size, enqueued: 50 });
+      return bench.monitor.ingestImpstats('syslog', 'web1', `${line('a', 50)}\n${queue}`);
+    };
+    for (let at = 0; at < 8; at++) await round(7);
+    expect(error()).toBeNull();
+    for (const size of [9, 12, 40]) await round(size);
+    expect(error()).toMatch(/set resetCounters: true here/);
   });
 
   it('counts flags of an interval as a share of it', async () => {

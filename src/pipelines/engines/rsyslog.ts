@@ -194,7 +194,7 @@ const MOST_ODD_ROUNDS = 2;
 /**
  * Notices impstats with `resetCounters="on"`. Totals of one process only grow, and begin anew all together; increases
  * rise here and fall there. Those of a steady load repeat themselves, while the queue of an action that is stuck grows by
- * more than the action seems to have taken in.
+ * more than the action seems to have taken in, or the main queue grows though no input seems to take anything.
  */
 function createResetDetector() {
   const before = new Map<string, number>();
@@ -207,7 +207,12 @@ function createResetDetector() {
     };
     const growths = [...now.keys()].filter(key => !key.endsWith(SIZE)).map(growth);
     if (growths.some(one => one > 0) && growths.some(one => one < 0)) return true;
+    const inputs = objects.filter(isInput);
+    const isRepeated =
+      inputs.some(({ values }) => (values.submitted ?? 0) > 0) &&
+      inputs.every(({ origin, name }) => growth(`${origin}\n${name}`) === 0);
     return objects.some(({ origin, name, values }) => {
+      if (origin === 'core.queue') return isRepeated && isMain(name) && growth(name + SIZE) > 0;
       if (origin !== 'core.action' || !((values.processed ?? 0) > 0)) return false;
       const taken = growth(name);
       const kept = growth(`${name} queue${SIZE}`) + growth(`${name} queue[DA]${SIZE}`);
@@ -234,3 +239,6 @@ function createResetDetector() {
 }
 
 const SIZE = '\nsize';
+
+/** Of a ruleset: inputs submit to it, and not actions. */
+const isMain = (queue: string): boolean => !queue.endsWith(' queue') && !queue.endsWith(' queue[DA]');

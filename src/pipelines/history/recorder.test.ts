@@ -3,9 +3,10 @@ import { settle, type TestClock, testClock } from '../../../test/helpers/clock.t
 import { testComponents } from '../../../test/helpers/components.ts';
 import { silentLogger } from '../../lib/logger.ts';
 import type { MinutesRow } from '../../storage/stores/minutes.ts';
-import type { Component, ComponentStatus } from '../components/component.ts';
+import type { Component, ComponentStatus, ObservedFacts } from '../components/component.ts';
 import { decodeMinutes } from './minute-codec.ts';
-import { createMinuteRecorder, minutesId } from './recorder.ts';
+import { createMinuteRecorder } from './recorder.ts';
+import { minutesId } from './row-ids.ts';
 
 const HOUR = Date.UTC(2026, 0, 1);
 const MINUTE_MS = 60_000;
@@ -15,6 +16,7 @@ function bench({ most = 1000, start = HOUR }: { most?: number; start?: number } 
   const clock: TestClock = testClock(start);
   const known = testComponents(clock);
   const reported = new Map<Component, Partial<ComponentStatus>>();
+  const facts = new Map<Component, ObservedFacts>();
   const written: MinutesRow[][] = [];
   const limit = { most };
   const fault = { isThere: false };
@@ -22,6 +24,7 @@ function bench({ most = 1000, start = HOUR }: { most?: number; start?: number } 
     components: {
       all: known.all,
       status: component => ({ ...known.status(component), ...reported.get(component) }),
+      observed: component => facts.get(component),
     },
     clock,
     logger: silentLogger,
@@ -41,7 +44,7 @@ function bench({ most = 1000, start = HOUR }: { most?: number; start?: number } 
     metrics: Record<string, number>,
     facts: Partial<ComponentStatus> = {},
   ) => void reported.set(component, { metrics, timestamp: clock.now(), ...facts });
-  return { clock, known, recorder, written, limit, fault, minutesOf, tell };
+  return { clock, known, recorder, written, limit, fault, facts, minutesOf, tell };
 }
 
 it('records what counters gained in each minute and gauges at its end, from the first whole minute on', async () => {
@@ -151,4 +154,52 @@ it('loses the minutes that cannot be written, and no more', async () => {
   expect(minutesOf(app)).toEqual([[1, { health: 0, in_events: 4 }]]);
   await recorder.stop();
   await settle();
+});
+
+it('records what conditions look at beside metrics, and nothing of what is 0', async () => {
+  const { clock, known, recorder, facts, minutesOf, tell } = bench();
+  const app = known.add('app');
+  const quiet: ObservedFacts = {
+    redMs: 1000,
+    blockedMs: 0,
+    unobserved: {},
+    endedSilence: undefined,
+    unreadMs: 0,
+    queueUsage: undefined,
+  };
+  tell(app, { in_events: 1000 }, { silentMs: 0 });
+  facts.set(app, quiet);
+  recorder.start();
+  await clock.advance(MINUTE_MS);
+  tell(app, { in_events: 1090 }, { silentMs: 7200, replicas: 3 });
+  facts.set(app, {
+    redMs: 31_000,
+    blockedMs: 400,
+    unobserved: { in_events: 40 },
+    endedSilence: { ms: 95_000, endedAt: 70_000 },
+    unreadMs: 12_000,
+    queueUsage: 80,
+  });
+  await clock.advance(MINUTE_MS);
+  facts.set(app, {
+    ...quiet,
+    redMs: 31_000,
+    blockedMs: 400,
+    unobserved: { in_events: 40 },
+    endedSilence: { ms: 95_000, endedAt: 70_000 },
+  });
+  tell(app, { in_events: 1090 }, { silentMs: 67_200 });
+  await clock.advance(MINUTE_MS);
+  expect(minutesOf(app)).toEqual([
+    [0, { health: 0, in_events: 0 }],
+    [
+      1,
+      {
+        ...{ health: 0, in_events: 90, silent_seconds: 7, ended_silent_seconds: 95, unread_seconds: 12 },
+        ...{ red_ms: 30_000, blocked_ms: 400, replicas: 3, queue_usage: 80, unobserved_in_events: 40 },
+      },
+    ],
+    [2, { health: 0, in_events: 0, silent_seconds: 67 }],
+  ]);
+  await recorder.stop();
 });

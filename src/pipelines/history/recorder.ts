@@ -1,23 +1,25 @@
 import type { Clock } from '../../lib/clock.ts';
 import { type CountedLog, createCountedLog } from '../../lib/counted-log.ts';
-import { deterministicId, idFloor } from '../../lib/ids.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { createRepeat, type Repeat } from '../../lib/repeat.ts';
+import type { WorkspaceStorage, WorkspaceTransaction } from '../../storage/storage.ts';
 import type { MinutesRow } from '../../storage/stores/minutes.ts';
-import type { Component, Components } from '../components/component.ts';
-import { isCounter, METRICS } from '../metric.ts';
-import { encodeMinute, HEALTH_NUMBERS, type MinuteValues } from './minute-codec.ts';
+import type { Component, ComponentStatus, Components, ObservedFacts } from '../components/component.ts';
+import { COUNTERS, isCounter, METRICS } from '../metric.ts';
+import { decodeHours, encodeHours, hourOfMinutes } from './hour-codec.ts';
+import {
+  decodeMinutes,
+  encodeMinute,
+  HEALTH_NUMBERS,
+  type MinuteValues,
+  OBSERVED_VALUES,
+} from './minute-codec.ts';
+import { hashOfRow, hourOf, hourPlace, MINUTE_MS, minutesId } from './row-ids.ts';
 
-const MINUTE_MS = 60_000;
-export const HOUR_MS = 3_600_000;
 /** Rows that are written in one transaction, while nothing else is written. */
 const BATCH = 250;
 /** Between two batches, for others that wait for the writer or the processor. */
 const PAUSE_MS = 50;
-
-/** Names the row of a component and an hour (epoch ms of its beginning): ids grow with time. */
-export const minutesId = (hour: number, { kind, pipeline, type, engineId }: Component): string =>
-  `${idFloor(hour)}-${deterministicId(kind, pipeline, type, engineId)}`;
 
 /** The last minute that was over, of one component; epoch ms of its beginning. */
 interface LastMinute {
@@ -37,7 +39,7 @@ export interface MinuteRecorder {
 }
 
 export interface MinuteRecorderOptions {
-  readonly components: Pick<Components, 'all' | 'status'>;
+  readonly components: Pick<Components, 'all' | 'status' | 'observed'>;
   readonly clock: Clock;
   readonly logger: Logger;
   /** With more components than this nothing is recorded; called each minute. */
@@ -53,6 +55,7 @@ export const createMinuteRecorder = (options: MinuteRecorderOptions): MinuteReco
 interface Baseline {
   /** By counter, when it was last recorded. */
   readonly totals: Readonly<Record<string, number>>;
+  readonly observed: ObservedFacts | undefined;
   readonly last: LastMinute | undefined;
 }
 
@@ -121,7 +124,7 @@ class BatchRecorder implements MinuteRecorder {
       return;
     }
     if (this.#baselines === undefined) return this.#takeBaselines(all);
-    const hour = Math.floor(startedAt / HOUR_MS) * HOUR_MS;
+    const hour = hourOf(startedAt);
     const minute = (startedAt - hour) / MINUTE_MS;
     for (let at = 0; at < all.length && !this.#abort.signal.aborted; at += BATCH) {
       const rows = all.slice(at, at + BATCH).flatMap(component => {
@@ -140,14 +143,25 @@ class BatchRecorder implements MinuteRecorder {
   #takeBaselines(all: readonly Component[]): void {
     const { components } = this.#options;
     this.#baselines = new WeakMap(
-      all.map(component => [component, { totals: components.status(component).metrics, last: undefined }]),
+      all.map(component => [
+        component,
+        {
+          totals: components.status(component).metrics,
+          observed: components.observed(component),
+          last: undefined,
+        },
+      ]),
     );
   }
 
   /** The values of the minute; undefined when nothing is known of the component. */
   #measure(component: Component, startedAt: number): MinuteValues | undefined {
-    const { health, timestamp, metrics } = this.#options.components.status(component);
-    const before = this.#baselines?.get(component)?.totals ?? {};
+    const { components } = this.#options;
+    const status = components.status(component);
+    const { health, timestamp, metrics } = status;
+    const observed = components.observed(component);
+    const baseline = this.#baselines?.get(component);
+    const before = baseline?.totals ?? {};
     const number = HEALTH_NUMBERS[health];
     const values: MinuteValues = number === undefined ? {} : { health: number };
     // Increases that no reading showed in this minute are left to the one in which a reading does.
@@ -157,12 +171,134 @@ class BatchRecorder implements MinuteRecorder {
         const now = metrics[name];
         if (now !== undefined) values[name] = isCounter(name) ? increase(before[name] ?? 0, now) : now;
       }
+    if (observed !== undefined) addObserved(values, { status, observed, before: baseline?.observed });
     const isKnown = Object.keys(values).length > 0;
     const last = isKnown ? { startedAt, values } : undefined;
-    this.#baselines?.set(component, { totals: isSeen ? metrics : before, last });
+    this.#baselines?.set(component, { totals: isSeen ? metrics : before, observed, last });
     return isKnown ? values : undefined;
   }
 }
 
+interface ObservedMinute {
+  readonly status: Pick<ComponentStatus, 'silentMs' | 'replicas'>;
+  readonly observed: ObservedFacts;
+  /** A minute before. */
+  readonly before: ObservedFacts | undefined;
+}
+
+/** Adds what conditions look at beside metrics, as `MinuteValues` says. */
+function addObserved(values: MinuteValues, { status, observed, before }: ObservedMinute): void {
+  const { endedSilence } = observed;
+  const isEndedNow = endedSilence !== undefined && endedSilence.endedAt !== before?.endedSilence?.endedAt;
+  const found: MinuteValues = {
+    silent_seconds: seconds(status.silentMs),
+    ended_silent_seconds: isEndedNow ? seconds(endedSilence.ms) : 0,
+    unread_seconds: seconds(observed.unreadMs),
+    red_ms: Math.round(increase(before?.redMs ?? 0, observed.redMs)),
+    blocked_ms: Math.round(increase(before?.blockedMs ?? 0, observed.blockedMs)),
+    replicas: status.replicas === 1 ? 0 : status.replicas,
+    queue_usage: status.replicas > 1 ? (observed.queueUsage ?? 0) : 0,
+  };
+  for (const counter of COUNTERS)
+    found[`unobserved_${counter}`] = increase(
+      before?.unobserved[counter] ?? 0,
+      observed.unobserved[counter] ?? 0,
+    );
+  for (const name of OBSERVED_VALUES) {
+    const value = found[name] ?? 0;
+    if (value > 0) values[name] = value;
+  }
+}
+
+const seconds = (ms: number): number => Math.round(ms / 1000);
+
 /** A total that is less than before began anew. */
 const increase = (before: number, now: number): number => (now < before ? now : now - before);
+
+/** The last minute of an hour is written within seconds; one that comes later is added by making the hour anew. */
+const SETTLE_MS = 90_000;
+const EVERY_MS = 60_000;
+/** A start has more urgent things to do. */
+const FIRST_AFTER_MS = 10_000;
+/** Components in one transaction, while nothing else is written. */
+const HOURS_AT_ONCE = 50;
+
+/** Keeps an hour of each component once its minutes are complete. */
+export interface HourKeeper {
+  start(): void;
+  /** Begins no further batch and waits for the one under way. */
+  stop(): Promise<void>;
+}
+
+export interface HourKeeperOptions {
+  readonly minutes: Pick<WorkspaceStorage['minutes'], 'firstHourToKeep'>;
+  readonly transaction: <Result>(work: (tx: WorkspaceTransaction) => Promise<Result>) => Promise<Result>;
+  /** For how many seconds of the hour (epoch ms) an incident was open on components, by the hash of each. */
+  readonly openSeconds: (hour: number) => Promise<ReadonlyMap<string, number>>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/**
+ * Minutes say themselves whether their hour holds them, in the same transaction: after a stop, a crash or a change of the
+ * leader the next one goes on where the last one was, an hour that gets a minute more is made anew, and one that is made
+ * twice is the same.
+ */
+export function createHourKeeper(options: HourKeeperOptions): HourKeeper {
+  const { clock } = options;
+  const abort = new AbortController();
+  const repeat: Repeat = createRepeat({
+    clock,
+    firstAfterMs: FIRST_AFTER_MS,
+    interval: EVERY_MS,
+    work: () => keepCompleteHours(options, abort.signal),
+    faults: createCountedLog(options.logger, {
+      fields: {},
+      message: 'hours of components cannot be kept; their minutes stay until they can',
+      over: 'hours of components are kept again',
+    }),
+  });
+  return {
+    start: () => repeat.start(),
+    async stop() {
+      abort.abort();
+      await repeat.stop();
+    },
+  };
+}
+
+async function keepCompleteHours(options: HourKeeperOptions, signal: AbortSignal): Promise<void> {
+  const { minutes, transaction, openSeconds, clock } = options;
+  const before = hourOf(clock.now() - SETTLE_MS);
+  let last: number | undefined;
+  while (!signal.aborted) {
+    const hour = await minutes.firstHourToKeep(before);
+    // An hour that comes again has rows that cannot be kept; they must not keep the others from it for ever.
+    if (hour === undefined || hour === last) return;
+    last = hour;
+    const open = await openSeconds(hour);
+    for (let kept = HOURS_AT_ONCE; kept === HOURS_AT_ONCE && !signal.aborted; ) {
+      kept = await transaction(tx => keepSome(tx, hour, open));
+      await clock.sleep(PAUSE_MS, signal);
+    }
+  }
+}
+
+/** Answers of how many components it kept the hour. */
+async function keepSome(
+  tx: WorkspaceTransaction,
+  hour: number,
+  open: ReadonlyMap<string, number>,
+): Promise<number> {
+  const taken = await tx.takeMinutes(hour, HOURS_AT_ONCE);
+  const places = taken.map(row => ({ row, hash: hashOfRow(row.id), ...hourPlace(hour, hashOfRow(row.id)) }));
+  const before = new Map((await tx.hoursByIds(places.map(({ id }) => id))).map(row => [row.id, row.data]));
+  const rows = places.map(({ row, hash, id, start, number }) => {
+    const data = before.get(id);
+    const hours = data === undefined ? new Map() : decodeHours(data);
+    hours.set(number, hourOfMinutes(decodeMinutes(row.data), open.get(hash) ?? 0));
+    return { id, start, data: encodeHours(hours) };
+  });
+  await tx.putHours(rows);
+  return taken.length;
+}

@@ -2,10 +2,12 @@ import { type Evidence, findingOf, nextFinding } from '../components/health.ts';
 import { GAUGE_AT, gaugeOf, queueOf, unknownGauges } from '../components/replica.ts';
 import {
   type Accumulator,
+  endSilence,
   type Instance,
   type Replica,
-  recordAmount,
   recordIncreases,
+  recordMs,
+  recordUnobserved,
 } from '../components/state.ts';
 import type { ReadingGap } from '../components/windows.ts';
 import type { Fold, Meaning, RuleGauge } from '../engines/profile.ts';
@@ -39,8 +41,12 @@ const emptyAccumulator = (): Accumulator => ({
 /** For a replica that the reading did not name. */
 const NO_DATA: Readonly<Accumulator> = emptyAccumulator();
 
-/** Free ones to use again: as many as the largest page needs, where new ones for each page would fill the heap. */
+/**
+ * Free ones to use again, as new ones for each page would fill the heap: as many as a large page needs, and not those of
+ * all pages that were under way at a time.
+ */
 const pool: Accumulator[] = [];
+const MOST_POOLED = 4096;
 
 /** The accumulator of the present reading. */
 export function accumulatorOf(replica: Replica): Accumulator {
@@ -50,6 +56,7 @@ export function accumulatorOf(replica: Replica): Accumulator {
 
 function recycle(replica: Replica, accumulator: Accumulator): void {
   replica.accumulator = undefined;
+  if (pool.length === MOST_POOLED) return;
   accumulator.sums.fill(0);
   accumulator.fallbacks.fill(0);
   accumulator.gauges.fill(Number.NaN);
@@ -145,10 +152,10 @@ function folded(fold: Fold, before: number, value: number): number {
  */
 export function commitReplica(replica: Replica, now: number, monotonic: number, partial: boolean): void {
   const { state } = replica;
-  const gap = gapBefore(replica, monotonic);
-  replica.committedAt = monotonic;
-  const isOverOwnGap = replica.unobservedMs < replica.instance.source.unobservedMs;
-  replica.unobservedMs = replica.instance.source.unobservedMs;
+  const { source } = replica.instance;
+  const isOverOwnGap = replica.committedAt < source.ownGapEndedAt;
+  // A page that names nothing is no reading of its counters: the one that does ends a gap.
+  const gap = source.touched.length > 0 ? endGap(replica, monotonic) : undefined;
   if (replica.accumulator?.anew !== undefined && isRestart(replica.instance)) beginAnew(replica.accumulator);
   if (replica.accumulator !== undefined) {
     addFallbacks(replica, replica.accumulator);
@@ -162,8 +169,9 @@ export function commitReplica(replica: Replica, now: number, monotonic: number, 
   for (let at = 0; at < sums.length; at++) state.totals[at] = (state.totals[at] ?? 0) + (sums[at] ?? 0);
   if (isObserved && moved(sums, state.component.kind === 'input' ? INPUT_DATA : OUTPUT_DATA)) {
     state.lastDataAt = now;
-    state.silentSince = monotonic;
+    endSilence(state, monotonic);
   }
+  if (!isObserved) recordUnobserved(state, sums);
   const queueBefore = queueOf(replica).size;
   for (let at = 0; at < replica.gauges.length; at++) {
     const value = accumulator.gauges[at] ?? Number.NaN;
@@ -189,9 +197,10 @@ const GAP = 1.5;
 const LONGER = 1.2;
 const SHORTER = 0.9;
 
-/** The gap that a reading ends; undefined when it comes as they do as a rule. */
-function gapBefore(replica: Replica, monotonic: number): ReadingGap | undefined {
+/** Notes a reading, and gives the gap that it ends; undefined when it comes as they do as a rule. */
+function endGap(replica: Replica, monotonic: number): ReadingGap | undefined {
   const { committedAt: from, usualMs } = replica;
+  replica.committedAt = monotonic;
   const ms = monotonic - from;
   if (!(ms >= SHORTEST_INTERVAL_MS)) return undefined;
   const isGap = ms > GAP * usualMs;
@@ -244,10 +253,10 @@ function recordTime(
   const spanMs = monotonic - replica.recordedAt;
   replica.recordedAt = monotonic;
   const { state } = replica;
-  if (state.windows.length === 0 || !(spanMs > 0)) return;
+  if (!(spanMs > 0)) return;
   const ms = Math.min(spanMs, LONGEST_SPAN_MS) / state.replicas.length;
-  recordAmount(state, 'red_ms', red * ms, monotonic);
-  recordAmount(state, 'blocked_ms', blocked * ms, monotonic);
+  recordMs(state, 'red_ms', red * ms, monotonic);
+  recordMs(state, 'blocked_ms', blocked * ms, monotonic);
 }
 
 function judge(replica: Replica, evidence: Evidence, monotonic: number): void {

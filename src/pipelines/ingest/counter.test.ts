@@ -34,9 +34,13 @@ describe('a counter on a page', () => {
     );
   });
 
-  it('began anew where it is lower, or was absent in between', () => {
+  it('began anew where it is lower, or was absent in between and does not go on from where it was', () => {
     expect(changeOnPage(5, 4, false)).toBe('began anew');
+    expect(changeOnPage(5, 9, true)).toBe('began anew');
+    expect(changeOnPage(0, 5, true)).toBe('began anew');
+    expect(changeOnPage(9_000_000, 9_000_010, true)).toBe('went on');
     expect(changeOnPage(5, 5, true)).toBe('began anew');
+    expect(changeOnPage(100, 100, true)).toBe('went on');
     expect(changeOnPage(5, 5, false)).toBe('went on');
   });
 

@@ -19,10 +19,12 @@ export interface StampedValue {
 
 /**
  * The change on a page that was read now. What times its lines have says nothing: a page shows what is now. A series that
- * was absent from a good page which showed others of its process had ended, so it began anew.
+ * was absent from a good page which showed others of its process had ended, so it began anew, unless it goes on from
+ * where it was: then the page was incomplete. A small count is soon reached again, and shows neither.
  */
 export function changeOnPage(last: number, value: number, wasAbsent: boolean): CounterChange {
-  return wasAbsent || value < last ? 'began anew' : 'went on';
+  const hasEnded = wasAbsent && !(last >= SMALLEST_TELLING && goesOn(last, value));
+  return value < last || hasEnded ? 'began anew' : 'went on';
 }
 
 /**
@@ -39,6 +41,9 @@ export function changeInPush(last: StampedValue, pushed: StampedValue, isPresent
 /** A late push of a process that ended before the present one began. */
 export const isOfEarlierProcess = (last: StampedValue, pushed: StampedValue): boolean =>
   pushed.start < last.start && pushed.time <= last.start;
+
+/** A count from which on to be there again is no coincidence. */
+const SMALLEST_TELLING = 100;
 
 /** What a counter counted between two readings. */
 export function increaseOf(change: CounterChange, last: number, value: number): number {

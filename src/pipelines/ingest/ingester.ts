@@ -6,7 +6,7 @@ import type { ComponentState, Instance, Replica } from '../components/state.ts';
 import { isIdle, type Meaning, type SeriesMapping } from '../engines/profile.ts';
 import type { SeriesStore } from '../series/series-store.ts';
 import { accumulatorOf, addIfAnew, addIncrease, addValue, commitReplica } from './accumulator.ts';
-import { nextAlternation } from './alternation.ts';
+import { alternates, nextAlternation } from './alternation.ts';
 import {
   type CounterChange,
   changeInPush,
@@ -15,6 +15,7 @@ import {
   goesOn,
   increaseOf,
   isOfEarlierProcess,
+  isRestart,
   isUnknownStart,
   nextSenderClock,
   type StampedValue,
@@ -83,7 +84,9 @@ class DeltaIngester implements Ingester {
   begin(source: ScrapeSource): void {
     source.begunAt = this.#clock.now();
     source.begunMonotonic = this.#clock.monotonic();
-    source.unobservedMs = this.#clock.unobservedMs();
+    const unobservedMs = this.#clock.unobservedMs();
+    if (unobservedMs > source.unobservedMs) source.ownGapEndedAt = source.begunMonotonic;
+    source.unobservedMs = unobservedMs;
     source.touched = [];
     if (source.reading === 0) source.knownAt = source.begunMonotonic;
     source.reading++;
@@ -155,7 +158,6 @@ class DeltaIngester implements Ingester {
     const { source } = replica.instance;
     if (replica.lastReading === source.reading) return;
     replica.lastReading = source.reading;
-    replica.namedAt = source.begunMonotonic;
     replica.state.timestamp = source.begunAt;
     replica.state.lastSeenAt = source.begunMonotonic;
     source.touched.push(replica);
@@ -177,9 +179,10 @@ class DeltaIngester implements Ingester {
     let firstEntry = -1;
     let isRefused = false;
     let result: AppendResult = 'taken';
-    for (const { meaning, ...identity } of mappings) {
+    for (const mapping of mappings) {
+      const { meaning } = mapping;
       if ((value < 0 && meaning.reads !== 'gauge') || isIdle(meaning, value)) return 'taken';
-      const state = this.#componentOf(source, identity);
+      const state = this.#componentOf(source, mapping);
       if (state === undefined) {
         isRefused = true;
         continue;
@@ -292,7 +295,9 @@ class DeltaIngester implements Ingester {
       isLatest ? time : Number.NaN,
       instance.readings,
     );
-    return verdict === 'new' || verdict === 'repeated' ? 'taken' : verdict;
+    if (verdict === 'new' || verdict === 'repeated') return 'taken';
+    instance.source.noted('increase rejected', instance.name);
+    return verdict;
   }
 
   #compareWithSnapshot(
@@ -401,13 +406,17 @@ class DeltaIngester implements Ingester {
   /** A time that claims a restart tells one from several processes that answer. */
   #follow(instance: Instance, entry: number, last: number, value: number): void {
     if (instance.source.restart === 'claimed' && isOwnInstance(instance)) instance.alternation = undefined;
-    else
+    else {
       instance.alternation = nextAlternation(instance.alternation, {
         entry,
         last,
         value,
         reading: instance.readings,
+        startReturned: isOwnInstance(instance) && instance.source.starts?.returned === true,
       });
+      if (alternates(instance.alternation, instance.readings))
+        instance.source.noted('several processes', instance.name);
+    }
   }
 
   #addGrowth(
@@ -441,6 +450,8 @@ class DeltaIngester implements Ingester {
       if (instance.lastReading !== source.reading) continue;
       for (const replica of instance.replicas.values())
         commitReplica(replica, source.begunAt, source.begunMonotonic, false);
+      if (source.restart === 'claimed' && isOwnInstance(instance) && !isRestart(instance))
+        source.noted('start without restart', instance.name);
     }
     if (!isUnread && isWhole) source.restored.clear();
   }

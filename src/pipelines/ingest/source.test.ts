@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { testClock } from '../../../test/helpers/clock.ts';
+import { idsAtOnce } from '../../../test/helpers/component-ids.ts';
 import { silentLogger } from '../../lib/logger.ts';
+import { atOnce } from '../../lib/slices.ts';
 import { createCardinalityLimit } from '../components/limits.ts';
 import { createComponentRegistry } from '../components/registry.ts';
 import { customProfile } from '../engines/custom.ts';
@@ -18,7 +20,7 @@ const line = (id: string, file: string, dir = 'in'): string =>
 
 function bench(limits: { components?: number; series?: number } = {}) {
   const clock = testClock();
-  const registry = createComponentRegistry(clock, limits.components ?? 100);
+  const registry = createComponentRegistry({ clock, limit: limits.components ?? 100, ids: idsAtOnce() });
   const store = createSeriesStore(limits.series ?? 100);
   const refused: string[] = [];
   const ingester = createIngester({ clock: { ...clock, unobservedMs: () => 0 }, registry, store });
@@ -30,14 +32,14 @@ function bench(limits: { components?: number; series?: number } = {}) {
     refused: what => refused.push(what),
   });
   const pipeline = { pipeline: 'edge', group: 'default', engine: 'custom' };
-  const source = createScrapeSource('h:1', { pipeline, limit, partial: false }, store);
+  const source = createScrapeSource('h:1', { pipeline, limit, partial: false, noted: () => {} }, store);
   return {
     clock,
     registry,
     store,
     refused,
     source,
-    read: (text: string) => read(source, Buffer.from(text), false),
+    read: (text: string) => atOnce(read(source, Buffer.from(text), false)),
   };
 }
 
@@ -52,9 +54,11 @@ describe('sweepScrapeSource', () => {
       await clock.advance(SWEEP_MS);
     }
     expect(store.count).toBe(1);
-    expect([...source.series.firstEntries()].map(entry => source.series.textOf(entry))).toEqual([
-      line('a', 'new').slice(0, -3),
-    ]);
+    expect(
+      [...source.series.firstEntries()].map(
+        entry => source.series.nameOf(entry) + source.series.labelsOf(entry),
+      ),
+    ).toEqual([line('a', 'new').slice(0, -3)]);
   });
 
   it('keeps the series of an instance that cannot be read, for less than a day', async () => {

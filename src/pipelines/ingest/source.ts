@@ -1,9 +1,13 @@
+import type { Clock } from '../../lib/clock.ts';
+import { createLogInterval } from '../../lib/log-interval.ts';
+import type { Logger } from '../../lib/logger.ts';
 import { createMutex, type Mutex } from '../../lib/mutex.ts';
 import { copyText } from '../../lib/text.ts';
+import type { Uncounted } from '../components/component.ts';
+import type { ComponentIdentity } from '../components/component-ids.ts';
 import type { CardinalityLimit } from '../components/limits.ts';
-import type { ComponentIdentity } from '../components/registry.ts';
 import { dropReplica } from '../components/replica.ts';
-import type { ComponentState, Instance, ScrapeSourceState } from '../components/state.ts';
+import type { ComponentState, Instance, ScrapeSourceState, UncountedKind } from '../components/state.ts';
 import type { RsyslogReader } from '../engines/rsyslog.ts';
 import type { SeriesStore } from '../series/series-store.ts';
 import { createSeriesTable, type SeriesTable } from '../series/series-table.ts';
@@ -48,24 +52,27 @@ export interface ScrapeSource extends ScrapeSourceState {
 }
 
 /** The parts that all sources of a pipeline have in common. */
-export type ScrapeSourceParts = Pick<ScrapeSource, 'pipeline' | 'limit' | 'partial'>;
+export type ScrapeSourceParts = Pick<ScrapeSource, 'pipeline' | 'limit' | 'partial' | 'noted'>;
 
 export const createScrapeSource = (
   name: string,
-  { pipeline, limit, partial }: ScrapeSourceParts,
+  { pipeline, limit, partial, noted }: ScrapeSourceParts,
   store: SeriesStore,
 ): ScrapeSource => ({
   name,
   pipeline,
   limit,
   partial,
+  noted,
   reading: 0,
   begunAt: 0,
   begunMonotonic: 0,
   unobservedMs: 0,
+  ownGapEndedAt: Number.NaN,
   touched: [],
   unreachable: null,
   failedReadings: 0,
+  finishedReading: 0,
   wholeReading: 0,
   knownAt: 0,
   activeInstances: 0,
@@ -74,6 +81,7 @@ export const createScrapeSource = (
   restored: new Map(),
   restoredAge: 0,
   startedAt: Number.NaN,
+  starts: undefined,
   readAt: Number.NaN,
   readMonotonic: Number.NaN,
   restart: 'none',
@@ -106,6 +114,7 @@ export function markRead(source: ScrapeSourceState, isWhole: boolean): void {
   source.unreachable = null;
   source.failedReadings = 0;
   source.knownAt = source.begunMonotonic;
+  source.finishedReading = source.reading;
   if (isWhole) source.wholeReading = source.reading;
 }
 
@@ -187,6 +196,13 @@ export function dropScrapeSource(source: ScrapeSource, store: SeriesStore): void
   source.restored.clear();
 }
 
+/** What several processes under one name mean, and what to do. */
+const SHARED =
+  'go back to where they were, as when several processes answer under one name; nothing of it is counted: give each process an address or an instance name of its own';
+
+const describeShared = (instance: string, others = ''): string =>
+  `the counters of instance ${instance}${others} ${SHARED}`;
+
 /** Names an instance at which several processes seem to answer, and what to do. */
 export function sharedNameNotice(sources: Iterable<ScrapeSource>): string | undefined {
   const names: string[] = [];
@@ -196,5 +212,56 @@ export function sharedNameNotice(sources: Iterable<ScrapeSource>): string | unde
   const [first] = names;
   if (first === undefined) return undefined;
   const others = names.length === 1 ? '' : ` and of ${names.length - 1} more`;
-  return `the counters of instance ${first}${others} go back to where they were, as when several processes answer under one name; nothing of it is counted: give each process an address or an instance name of its own`;
+  return describeShared(first, others);
+}
+
+/** Logged at `level`, and why something is missing. */
+const FINDINGS: Readonly<
+  Record<UncountedKind, { level: 'info' | 'warn'; message: string; reasonOf: (instance: string) => string }>
+> = {
+  'several processes': {
+    level: 'warn',
+    message: 'Several processes seem to answer under one name, and nothing of it is counted',
+    reasonOf: instance => describeShared(instance),
+  },
+  'start without restart': {
+    level: 'info',
+    message: 'A new start is not taken for a restart',
+    reasonOf: instance =>
+      `the page of instance ${instance} shows a new start of its process while its counters go on, as when a clock is corrected; if it did restart, what it had counted before it came back to where it stood is missing`,
+  },
+  'increase rejected': {
+    level: 'info',
+    message: 'Increases that were pushed are not counted',
+    reasonOf: instance =>
+      `increases of instance ${instance} overlap what was counted, or begin before what is known of it, so they may be counted already; what of them was not is missing`,
+  },
+};
+
+/** Notes what readings of a pipeline leave uncounted. */
+export interface FindingLog {
+  readonly note: ScrapeSourceParts['noted'];
+  /** The last of it, for a day. */
+  last(): Uncounted | null;
+}
+
+/** Logs each kind of finding once in ten minutes. */
+export function createFindingLog(
+  clock: Pick<Clock, 'now' | 'monotonic'>,
+  logger: Pick<Logger, 'info' | 'warn'>,
+): FindingLog {
+  const isDue = createLogInterval(clock);
+  let last: (Uncounted & { readonly monotonic: number }) | undefined;
+  return {
+    note(finding, instance) {
+      const { level, message, reasonOf } = FINDINGS[finding];
+      const reason = reasonOf(instance);
+      last = { reason, at: clock.now(), monotonic: clock.monotonic() };
+      if (isDue(finding)) logger[level]({ instance, reason }, message);
+    },
+    last() {
+      if (last === undefined || clock.monotonic() - last.monotonic >= FORGET_MS) return null;
+      return { reason: last.reason, at: last.at };
+    },
+  };
 }

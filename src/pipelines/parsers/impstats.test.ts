@@ -16,6 +16,29 @@ describe('readImpstats', () => {
     });
   });
 
+  it('puts objects of the format prometheus together, whatever their names make of the series', () => {
+    const counter = (series: string, object: string, name: string, value: string): string =>
+      `${HEADER}# HELP ${series} rsyslog stats: origin="core.queue" object="${object}", counter="${name}"\n# TYPE ${series} counter\n${series} ${value}\n`;
+    const HEADER = 'Nov 29 10:01:13 web1 rsyslogd-pstats: ';
+    const text = [
+      counter('main Q_size_total', 'main Q', 'size', '3'),
+      counter('main_Q_discarded_full_total', 'main Q', 'discarded.full', '1'),
+      counter('a__size_total', 'a, "b"', 'size', '7'),
+      counter('main Q_size_total', 'main Q', 'size', '4'),
+      'main Q_enqueued_total 9\n',
+      counter('x', `x${'" object="'.repeat(1000)}`, 'size', '9'),
+    ].join('');
+    const { rounds, ignored } = atOnce(readImpstats(text));
+    expect(rounds).toEqual([
+      [
+        { origin: 'core.queue', name: 'main Q', values: { size: 3, 'discarded.full': 1 } },
+        { origin: 'core.queue', name: 'a, "b"', values: { size: 7 } },
+      ],
+      [{ origin: 'core.queue', name: 'main Q', values: { size: 4 } }],
+    ]);
+    expect(ignored).toBe(3);
+  });
+
   it.each(['legacy', 'json-elasticsearch', 'cee'])(
     'reads what rsyslog recorded in the format %s as the same objects',
     format => {

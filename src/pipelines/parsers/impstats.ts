@@ -27,9 +27,9 @@ const MOST_VALUES = 1_500_000;
 const MOST_COUNTERS = 256;
 
 /**
- * rsyslog's impstats lines in any `format` that is for logs (`json`, `json-elasticsearch`, `cee`, `legacy`), bracketing on
- * or off. Whatever stands before the object, such as a date or a syslog header, is cut. A round ends where BEGIN stands or where an object comes again. Throws
- * `invalid-request` for more lines than one request may hold.
+ * rsyslog's impstats lines in any `format` (`json`, `json-elasticsearch`, `cee`, `legacy`, `prometheus`), bracketing on or
+ * off. Whatever stands before the object, such as a date or a syslog header, is cut. A round ends where BEGIN stands or
+ * where an object comes again. Throws `invalid-request` for more lines than one request may hold.
  */
 export function* readImpstats(text: string): Slices<Impstats> {
   const budget = new ReadingBudget({ values: MOST_VALUES, points: MOST_LINES, pointName: 'lines' });
@@ -37,6 +37,7 @@ export function* readImpstats(text: string): Slices<Impstats> {
   let round: StatsObject[] = [];
   let seen = new Set<string>();
   let ignored = 0;
+  const exposition = createExposition();
 
   function beginRound(): void {
     if (round.length > 0) rounds.push(round);
@@ -49,11 +50,14 @@ export function* readImpstats(text: string): Slices<Impstats> {
     const mark = isTooLong || line.includes('{') ? undefined : MARK.exec(line)?.[1];
     if (mark === 'BEGIN') beginRound();
     if (mark !== undefined) return;
-    const object = isTooLong ? undefined : parseLine(line, budget);
-    if (object === undefined) {
-      ignored++;
-      return;
-    }
+    const exposed = isTooLong ? undefined : exposition.read(line);
+    if (exposed === 'taken') return;
+    const object = isTooLong ? undefined : (exposed ?? parseLine(line, budget));
+    if (object === undefined) ignored++;
+    else add(object);
+  }
+
+  function add(object: StatsObject): void {
     const key = `${object.origin}\n${object.name}`;
     if (seen.has(key)) beginRound();
     seen.add(key);
@@ -71,6 +75,47 @@ export function* readImpstats(text: string): Slices<Impstats> {
   }
   beginRound();
   return { rounds, ignored };
+}
+
+/** The object and the counter that the next value is of. The name of the series shows them too, but not where each ends. */
+const HELP = /# HELP .* rsyslog stats: origin="([^"]*)" object="(.*)", counter="([^"]*)"$/;
+/** rsyslog itself writes the three lines of a counter into 512 bytes. */
+const LONGEST_HELP = 2048;
+const COMMENT = /^# (?:HELP|TYPE) /;
+const VALUE = / (\d+)$/;
+
+/**
+ * Puts the objects of the format `prometheus` together again, of which each counter is three lines: help, type and value
+ * (`emitPrometheusForObject` in rsyslog's `runtime/statsobj.c`, 8.2508 and later). An object is answered with its first
+ * value, and gets the others as they come; `taken` means that the line is a part of what was or will be answered.
+ */
+function createExposition() {
+  let help: readonly string[] | undefined;
+  let object: (StatsObject & { readonly values: Record<string, number> }) | undefined;
+
+  return {
+    read(line: string): StatsObject | 'taken' | undefined {
+      const found = line.length > LONGEST_HELP ? null : HELP.exec(line);
+      if (found !== null) {
+        help = found;
+        return 'taken';
+      }
+      if (COMMENT.test(line)) return 'taken';
+      const value = VALUE.exec(line)?.[1];
+      if (help === undefined || value === undefined) return undefined;
+      const [, origin = '', name = '', counter = ''] = help;
+      help = undefined;
+      const goesOn =
+        object?.name === name && object.origin === origin && object.values[counter] === undefined;
+      if (object !== undefined && goesOn) {
+        if (Object.keys(object.values).length < MOST_COUNTERS) object.values[counter] = Number(value);
+        return 'taken';
+      }
+      if (!isName(name) || !isName(origin)) return undefined;
+      object = { name, origin, values: Object.assign(Object.create(null), { [counter]: Number(value) }) };
+      return object;
+    },
+  };
 }
 
 /** An object as its line says it; names of counters may be written with `!` for a dot, as Elasticsearch requires. */

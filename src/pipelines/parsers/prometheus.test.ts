@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { Counter, Gauge, Registry, type RegistryContentType } from 'prom-client';
 import { describe, expect, it } from 'vitest';
 import { sample } from '../../../test/helpers/pages.ts';
+import { atOnce } from '../../lib/slices.ts';
 import { type ParsedSeries, parseSeries, readPrometheus } from './prometheus.ts';
 
 interface Line extends ParsedSeries {
@@ -11,15 +12,17 @@ interface Line extends ParsedSeries {
 
 function read(text: string, openMetrics = false) {
   const lines: Line[] = [];
-  const result = readPrometheus(Buffer.from(text), openMetrics, {
-    wants: () => true,
-    sample(text, value, time) {
-      const series = parseSeries(text);
-      if (series === undefined) return 'malformed';
-      lines.push({ ...series, value, time });
-      return 'taken';
-    },
-  });
+  const result = atOnce(
+    readPrometheus(Buffer.from(text), openMetrics, {
+      wants: () => true,
+      sample(text, value, time) {
+        const series = parseSeries(text);
+        if (series === undefined) return 'malformed';
+        lines.push({ ...series, value, time });
+        return 'taken';
+      },
+    }),
+  );
   return { lines, ...result };
 }
 
@@ -216,13 +219,15 @@ describe('readPrometheus', () => {
         const labels = sizes.map((size, at) => `${at}${'ü'.repeat(size / 2)}`);
         const text = labels.map(label => `# x\na{b="${label}"} 1`).join('\n') + (isEnded ? '\n' : '');
         const seen: string[] = [];
-        readPrometheus(Buffer.from(text), false, {
-          wants: () => true,
-          sample: series => {
-            seen.push(series);
-            return 'taken';
-          },
-        });
+        atOnce(
+          readPrometheus(Buffer.from(text), false, {
+            wants: () => true,
+            sample: series => {
+              seen.push(series);
+              return 'taken';
+            },
+          }),
+        );
         expect(seen).toEqual(labels.map(label => `a{b="${label}"}`));
       }),
     );
@@ -251,9 +256,9 @@ describe('readPrometheus', () => {
             return page.startsWith(series, from) ? series.length : -1;
           },
         };
-        readPrometheus(Buffer.from(text), false, { ...reader(seen), expected });
+        atOnce(readPrometheus(Buffer.from(text), false, { ...reader(seen), expected }));
         const plain: unknown[] = [];
-        readPrometheus(Buffer.from(text), false, reader(plain));
+        atOnce(readPrometheus(Buffer.from(text), false, reader(plain)));
         expect(seen).toEqual(plain);
         expect(seen).toHaveLength(page.length);
       }),

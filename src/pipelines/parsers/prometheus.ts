@@ -5,7 +5,11 @@
  * blank and comment lines anywhere, quoted UTF-8 names.
  */
 
-const LONGEST_LINE = 64 * 1024;
+import type { Slices, SliceTimer } from '../../lib/slices.ts';
+
+export const LONGEST_LINE = 64 * 1024;
+/** UTF-8 takes at most so many bytes for a unit of UTF-16. */
+const LONGEST_LINE_BYTES = 3 * LONGEST_LINE;
 const MOST_LABELS = 64;
 const LONGEST_TEXT = 4096;
 const LONGEST_TAIL = 64;
@@ -15,6 +19,8 @@ const LOOK_AHEAD = 4;
 
 /** Bytes that are read at a time. */
 const PIECE_BYTES = 32 * 1024;
+/** Lines that are read before the clock is looked at: rules of users may take a millisecond for the name of each. */
+const LINES_A_STEP = 32;
 
 const LINE_FEED = 10;
 const QUOTE = 34;
@@ -39,6 +45,8 @@ export interface PageVisitor {
    * text that is likely next costs a fraction of finding out where a series ends.
    */
   readonly expected?: Expected;
+  /** Ends slices; without it the page is read in one. */
+  readonly timer?: SliceTimer;
 }
 
 /** Series in the order of a page. */
@@ -49,7 +57,7 @@ interface Expected {
 }
 
 /** `malformed`: the series' own text cannot be read. */
-type SampleResult = 'taken' | 'malformed';
+export type SampleResult = 'taken' | 'malformed';
 
 export interface PageResult {
   /** Lines that hold a sample, wanted or not. */
@@ -63,11 +71,15 @@ export interface PageResult {
  * Reads a page in UTF-8. `openMetrics` follows the answer's content type: there timestamps are seconds and `# EOF` ends
  * the page.
  */
-export function readPrometheus(page: Buffer, openMetrics: boolean, visitor: PageVisitor): PageResult {
+export function* readPrometheus(
+  page: Buffer,
+  openMetrics: boolean,
+  visitor: PageVisitor,
+): Slices<PageResult> {
   // A page that was cut must not be read at all: what it lacks would seem to have vanished.
   if (openMetrics && !/(?:^|\n)[ \t]*# EOF\s*$/.test(page.toString('utf8', page.length - LONGEST_TAIL)))
     return { samples: 0, bad: 0, error: 'cut short: OpenMetrics text without # EOF at its end' };
-  return new PageScan(openMetrics, visitor).read(page);
+  return yield* new PageScan(openMetrics, visitor).read(page);
 }
 
 class PageScan {
@@ -76,8 +88,11 @@ class PageScan {
   readonly #expected: Expected | undefined;
   /** Where in `expected` the next series is likely to stand. */
   #cursor = 0;
-  /** The present piece of the page. */
+  /** The present piece of the page, and where its next line begins. */
   #text = '';
+  #next = 0;
+  /** It is the beginning of a line that is too long. */
+  #isCut = false;
   #lineNumber = 0;
   #samples = 0;
   #bad = 0;
@@ -95,10 +110,15 @@ class PageScan {
     this.#expected = visitor.expected;
   }
 
-  read(page: Buffer): PageResult {
-    for (const piece of piecesOf(page)) {
-      this.#text = piece;
-      this.#readLines();
+  *read(page: Buffer): Slices<PageResult> {
+    const { timer } = this.#visitor;
+    for (const { text, isCut } of piecesOf(page)) {
+      this.#text = text;
+      this.#isCut = isCut;
+      for (this.#next = 0; this.#next < text.length; ) {
+        this.#readLines();
+        if (timer?.isPauseDue()) yield* timer.pause();
+      }
     }
     const error =
       this.#samples === 0 && this.#bad > 0
@@ -109,19 +129,21 @@ class PageScan {
 
   #readLines(): void {
     const text = this.#text;
-    for (let start = 0; start < text.length; ) {
+    let start = this.#next;
+    for (let count = 0; count < LINES_A_STEP && start < text.length; count++) {
       let end = text.indexOf('\n', start);
       if (end === -1) end = text.length;
       this.#lineNumber++;
       const from = skipBlanks(text, start, end);
       start = end + 1;
-      if (from === end || text.charCodeAt(from) === HASH) continue;
-      if (this.#readLine(from, end)) this.#samples++;
+      if (text.charCodeAt(from) === HASH || (from === end && !this.#isCut)) continue;
+      if (!this.#isCut && this.#readLine(from, end)) this.#samples++;
       else {
         this.#bad++;
         this.#firstBadLine ||= this.#lineNumber;
       }
     }
+    this.#next = start;
   }
 
   #readLine(from: number, end: number): boolean {
@@ -174,16 +196,17 @@ class PageScan {
 
 /**
  * The text of a page, piece by piece of whole lines: as one text it would outlive the collection of what is young, again
- * and again, and fill the heap.
+ * and again, and fill the heap. Of a line that is too long only the beginning.
  */
-function* piecesOf(page: Buffer): Iterable<string> {
+function* piecesOf(page: Buffer): Iterable<{ readonly text: string; readonly isCut: boolean }> {
   for (let start = 0; start < page.length; ) {
-    let end = start + PIECE_BYTES;
+    let end = Math.min(start + PIECE_BYTES, page.length);
     if (end < page.length) {
       end = page.lastIndexOf(LINE_FEED, end - 1) + 1;
       if (end <= start) end = page.indexOf(LINE_FEED, start) + 1 || page.length;
     }
-    yield page.toString('utf8', start, end);
+    const isCut = end - start > LONGEST_LINE_BYTES;
+    yield { text: page.toString('utf8', start, isCut ? start + LONGEST_LINE : end), isCut };
     start = end;
   }
 }

@@ -1,10 +1,19 @@
+import type { Clock } from '../../lib/clock.ts';
 import { reasonOf } from '../../lib/errors.ts';
+import { type Slices, SliceTimer } from '../../lib/slices.ts';
 import { type EngineProfile, mapSeries, type ProfileRule } from '../engines/profile.ts';
+import { nextStart } from '../ingest/alternation.ts';
 import { claimsRestart } from '../ingest/counter.ts';
 import type { Ingester, SeriesDescription } from '../ingest/ingester.ts';
 import { msSinceLastReading, type ScrapeSource } from '../ingest/source.ts';
 import type { JsonReader, Stat } from '../parsers/json-page.ts';
-import { parseSeries, readPrometheus } from '../parsers/prometheus.ts';
+import {
+  LONGEST_LINE,
+  type PageResult,
+  parseSeries,
+  readPrometheus,
+  type SampleResult,
+} from '../parsers/prometheus.ts';
 import { describeUnrecognised } from '../recognition.ts';
 
 interface PageReading {
@@ -19,14 +28,19 @@ interface PageFault {
   readonly reason: string;
 }
 
-/** Takes a page in UTF-8, as text of Prometheus or in the engine's own format. */
-export type PageReader = (source: ScrapeSource, page: Buffer, openMetrics: boolean) => PageReading;
+/**
+ * Takes a page in UTF-8, as text of Prometheus or in the engine's own format. Work that is ended early has taken what it
+ * had read, and what it had not has not vanished.
+ */
+export type PageReader = (source: ScrapeSource, page: Buffer, openMetrics: boolean) => Slices<PageReading>;
 
 /** The parts that readers of one pipeline have in common. */
 export interface PageReaderContext {
   readonly profile: EngineProfile;
   readonly rulesOf: (name: string) => readonly ProfileRule[];
   readonly ingester: Ingester;
+  /** Ends slices; without it a page is read in one. */
+  readonly clock?: Pick<Clock, 'monotonic'>;
   /** True when the pipeline has an input or output. */
   readonly hasComponents?: () => boolean;
 }
@@ -38,7 +52,7 @@ const unrecognised = (count: number, what: string, { engine }: EngineProfile): P
 
 /** Reads pages of Prometheus text into their source, by the engine's profile. */
 export function createTextPageReader(context: PageReaderContext): PageReader {
-  const { profile, rulesOf, ingester, hasComponents = () => false } = context;
+  const { profile, rulesOf, ingester, clock, hasComponents = () => false } = context;
   const isAnyPageOurs = profile.knownBy === undefined;
   const isKnownBy = (name: string): boolean => profile.knownBy?.test(name) === true;
 
@@ -50,56 +64,122 @@ export function createTextPageReader(context: PageReaderContext): PageReader {
     return { instance: labels.get('instance'), mappings: mapSeries(profile, rulesOf(name), labels) };
   }
 
-  let order: Order = { entries: new Int32Array(0), epoch: 0 };
+  const order: Order = { entries: new Int32Array(0), epoch: 0 };
 
-  return (source, page, openMetrics) => {
-    const known = order.epoch === source.series.epoch ? order.entries : new Int32Array(0);
-    const present = followOrder(known);
-    ingester.begin(source);
-    source.restart = restartOf(source, page);
-    let isRecognised = false;
-    const { samples, bad, error } = readPrometheus(page, openMetrics, {
-      wants(name) {
-        const hasRules = rulesOf(name).length > 0;
-        isRecognised ||= hasRules || isKnownBy(name);
-        // A page of something else shows nothing of this process, and nothing of it has vanished.
-        if (isRecognised || isAnyPageOurs) ingester.enterOwnInstance(source);
-        // In OpenMetrics 1.0 such a series is the time a counter began, even if a rule that is not anchored matches.
-        return hasRules && !(openMetrics && name.endsWith('_created'));
-      },
-      expected: {
-        count: known.length,
-        lengthAt: (at, text, from) => source.series.lengthAt(known[at] ?? 0, text, from),
-      },
-      sample(series, value, time, expectedAt) {
-        isRecognised = true;
-        if (expectedAt >= 0) {
-          const entry = known[expectedAt] ?? 0;
-          ingester.enterOwnInstance(source);
-          ingester.appendKnown(source, entry, value, time);
-          present.note(entry);
-          return 'taken';
-        }
-        const result = ingester.append(source, { series, value, time, start: Number.NaN }, describe);
-        if (result === 'malformed') return 'malformed';
-        const entry = source.series.get(series);
-        if (entry !== -1) present.note(entry);
-        return 'taken';
-      },
-    });
-    order = { entries: present.result(), epoch: source.series.epoch };
-    if (error !== undefined) return { bad, fault: { kind: 'format', reason: error } };
-    if (isRecognised || (isAnyPageOurs && samples > 0)) ingester.commit(source, bad === 0);
-    const isFine = isRecognised || (isAnyPageOurs && samples > 0 && hasComponents());
-    return { bad, fault: isFine ? undefined : unrecognised(samples, 'series', profile) };
+  return function* (source, page, openMetrics) {
+    const timer = clock && new SliceTimer(clock);
+    const reading = new TextReading(source, ingester, order);
+    const restart = yield* readRestart(page, timer);
+    reading.begin(restart);
+    try {
+      const result = yield* readPrometheus(page, openMetrics, {
+        wants(name) {
+          const hasRules = rulesOf(name).length > 0;
+          reading.isRecognised ||= hasRules || isKnownBy(name);
+          // A page of something else shows nothing of this process, and nothing of it has vanished.
+          if (reading.isRecognised || isAnyPageOurs) reading.enter();
+          // In OpenMetrics 1.0 such a series is the time a counter began, even if a rule that is not anchored matches.
+          return hasRules && !(openMetrics && name.endsWith('_created'));
+        },
+        expected: reading,
+        sample: (series, value, time, expectedAt) =>
+          expectedAt >= 0
+            ? reading.takeExpected(expectedAt, value, time)
+            : reading.take({ series, value, time, start: Number.NaN }, describe),
+        ...(timer && { timer }),
+      });
+      return pageReading(result, reading);
+    } finally {
+      reading.end();
+    }
   };
+
+  function pageReading({ samples, bad, error }: PageResult, reading: TextReading): PageReading {
+    if (error !== undefined) return { bad, fault: { kind: 'format', reason: error } };
+    if (reading.isRecognised || (isAnyPageOurs && samples > 0)) reading.commit(bad === 0);
+    const isFine = reading.isRecognised || (isAnyPageOurs && samples > 0 && hasComponents());
+    return { bad, fault: isFine ? undefined : unrecognised(samples, 'series', profile) };
+  }
+}
+
+/** The reading of one page of text. */
+class TextReading {
+  isRecognised = false;
+  readonly #source: ScrapeSource;
+  readonly #ingester: Ingester;
+  readonly #order: Order;
+  /** The order of the page before, as far as its entries are still those of its series. */
+  readonly #known: Int32Array;
+  readonly #present: ReturnType<typeof followOrder>;
+  readonly #epoch: number;
+  #isOpen = false;
+
+  constructor(source: ScrapeSource, ingester: Ingester, order: Order) {
+    this.#source = source;
+    this.#ingester = ingester;
+    this.#order = order;
+    this.#epoch = source.series.epoch;
+    this.#known = order.epoch === this.#epoch ? order.entries : new Int32Array(0);
+    this.#present = followOrder(this.#known);
+  }
+
+  get count(): number {
+    return this.#known.length;
+  }
+
+  /** Entries may be released between two slices, and belong to another series from then on. */
+  lengthAt(at: number, text: string, from: number): number {
+    const { series } = this.#source;
+    return series.epoch === this.#epoch ? series.lengthAt(this.#known[at] ?? 0, text, from) : -1;
+  }
+
+  begin(restart: RestartClaim): void {
+    this.#ingester.begin(this.#source);
+    this.#source.restart = judgeRestart(this.#source, restart);
+  }
+
+  enter(): void {
+    if (!this.#isOpen) this.#ingester.enterOwnInstance(this.#source);
+    this.#isOpen = true;
+  }
+
+  takeExpected(at: number, value: number, time: number): 'taken' {
+    const entry = this.#known[at] ?? 0;
+    this.isRecognised = true;
+    this.enter();
+    this.#ingester.appendKnown(this.#source, entry, value, time);
+    this.#present.note(entry);
+    return 'taken';
+  }
+
+  take(value: Parameters<Ingester['append']>[1], describe: Parameters<Ingester['append']>[2]): SampleResult {
+    this.isRecognised = true;
+    this.#isOpen = true;
+    if (this.#ingester.append(this.#source, value, describe) === 'malformed') return 'malformed';
+    const entry = this.#source.series.get(value.series);
+    if (entry !== -1) this.#present.note(entry);
+    return 'taken';
+  }
+
+  commit(isWhole: boolean): void {
+    this.#isOpen = false;
+    this.#ingester.commit(this.#source, isWhole);
+  }
+
+  /** Notes the order of the page; of one that was not read to its end what was read is kept. */
+  end(): void {
+    const { epoch } = this.#source.series;
+    this.#order.entries = epoch === this.#epoch ? this.#present.result() : new Int32Array(0);
+    this.#order.epoch = epoch;
+    if (this.#isOpen) this.commit(false);
+  }
 }
 
 /** First entries of the wanted series of a page, in its order. */
 interface Order {
-  readonly entries: Int32Array;
+  entries: Int32Array;
   /** The epoch of the source's series when they were noted. */
-  readonly epoch: number;
+  epoch: number;
 }
 
 /** Notes the order of a page. Most have that of the page before, and then nothing new is allocated. */
@@ -130,25 +210,48 @@ const UPTIME_LINE =
 /** Uptimes may be whole seconds, and are measured before the page is sent. */
 const UPTIME_TOLERANCE_MS = 2000;
 
-/** Whether the page claims by a time that its process began anew since the last good reading. */
-function restartOf(source: ScrapeSource, page: Buffer): ScrapeSource['restart'] {
+/** The times of a page that say when its process began; NaN where it does not say. */
+interface RestartClaim {
+  /** Epoch ms. */
+  readonly start: number;
+  readonly uptimeMs: number;
+}
+
+function* readRestart(page: Buffer, timer: SliceTimer | undefined): Slices<RestartClaim> {
+  return {
+    start: (yield* onlyValue(page, START, START_LINE, timer)) * 1000,
+    uptimeMs: (yield* onlyValue(page, UPTIME, UPTIME_LINE, timer)) * 1000,
+  };
+}
+
+/** Whether the page claims by a time that its process began anew since the last good reading; notes the start it shows. */
+function judgeRestart(source: ScrapeSource, { start, uptimeMs }: RestartClaim): ScrapeSource['restart'] {
   const { begunAt: now, startedAt: lastStart } = source;
   const sinceMs = msSinceLastReading(source);
-  const start = onlyValue(page, START, START_LINE) * 1000;
   const isNew = claimsRestart({ start, lastStart, now, sinceMs });
   if (!Number.isNaN(start)) source.startedAt = start;
-  const uptimeMs = onlyValue(page, UPTIME, UPTIME_LINE) * 1000;
+  source.starts = nextStart(source.starts, Number.isNaN(start) ? now - uptimeMs : start);
   return isNew || uptimeMs + UPTIME_TOLERANCE_MS < sinceMs ? 'claimed' : 'none';
 }
 
-/** The value of the only such line; several belong to several processes and say nothing about this one. */
-function onlyValue(page: Buffer, name: string, pattern: RegExp): number {
+/** The name of such a line begins at most so many bytes before what is looked for. */
+const LONGEST_PREFIX = 64;
+
+/**
+ * The value of the only such line; several belong to several processes and say nothing about this one. Looks at a few bytes
+ * for each time that the name occurs, as a page may consist of it.
+ */
+function* onlyValue(
+  page: Buffer,
+  name: string,
+  pattern: RegExp,
+  timer: SliceTimer | undefined,
+): Slices<number> {
   let found = Number.NaN;
-  for (let at = page.indexOf(name); at !== -1; at = page.indexOf(name, at + 1)) {
-    const lineStart = page.lastIndexOf('\n', at) + 1;
-    const lineEnd = page.indexOf('\n', at);
-    const line = page.toString('utf8', lineStart, lineEnd === -1 ? undefined : lineEnd);
-    const value = pattern.exec(line)?.[1];
+  for (let at = page.indexOf(name); at !== -1; at = page.indexOf(name, at + name.length)) {
+    if (timer?.isPauseDue()) yield* timer.pause();
+    const line = lineAround(page, at);
+    const value = line === undefined ? undefined : pattern.exec(line)?.[1];
     if (value === undefined) continue;
     if (!Number.isNaN(found)) return Number.NaN;
     found = Number(value);
@@ -156,19 +259,39 @@ function onlyValue(page: Buffer, name: string, pattern: RegExp): number {
   return found;
 }
 
+/** The line that has something at `at`; undefined when it begins far before that, or is too long. */
+function lineAround(page: Buffer, at: number): string | undefined {
+  const from = Math.max(0, at - LONGEST_PREFIX);
+  const before = page.subarray(from, at).lastIndexOf('\n');
+  if (before === -1 && from > 0) return undefined;
+  const rest = page.subarray(at, at + LONGEST_LINE);
+  const length = rest.indexOf('\n');
+  if (length === -1 && at + rest.length < page.length) return undefined;
+  return page.toString('utf8', from + before + 1, length === -1 ? page.length : at + length);
+}
+
 /** Reads pages of JSON of one process into its source, by the engine's profile. */
 export function createJsonPageReader(read: JsonReader, context: PageReaderContext): PageReader {
-  const { profile, rulesOf, ingester } = context;
-  return (source, page) => {
-    const found = attempt(read, page.toString());
+  const { profile, rulesOf, ingester, clock } = context;
+  return function* (source, page) {
+    const found = yield* attempt(read, page.toString());
     if ('error' in found) return { bad: 0, fault: { kind: 'format', reason: found.error } };
-    const { stats, bad, listed } = found;
+    const { stats, bad, listed, restarted } = found;
     if (stats.length === 0 && bad === 0) return { bad, fault: unrecognised(listed, 'entries', profile) };
+    const timer = clock && new SliceTimer(clock);
     ingester.begin(source);
-    source.restart = found.restarted === true ? 'proven' : 'none';
+    source.restart = restarted === true ? 'proven' : 'none';
     ingester.enterOwnInstance(source);
-    for (const stat of stats) take(source, stat, rulesOf(stat.name));
-    ingester.commit(source, bad === 0);
+    let isWhole = false;
+    try {
+      for (const stat of stats) {
+        take(source, stat, rulesOf(stat.name));
+        if (timer?.isPauseDue()) yield* timer.pause();
+      }
+      isWhole = bad === 0;
+    } finally {
+      ingester.commit(source, isWhole);
+    }
     return { bad, fault: undefined };
   };
 
@@ -182,9 +305,11 @@ export function createJsonPageReader(read: JsonReader, context: PageReaderContex
   }
 }
 
-function attempt(read: JsonReader, text: string): ReturnType<JsonReader> | { readonly error: string } {
+type Read = ReturnType<JsonReader> extends Slices<infer Result> ? Result : never;
+
+function* attempt(read: JsonReader, text: string): Slices<Read | { readonly error: string }> {
   try {
-    return read(text);
+    return yield* read(text);
   } catch (error) {
     return { error: reasonOf(error) };
   }

@@ -75,7 +75,7 @@ describe('startScraping over real HTTP', () => {
   it('gives up on a page that never ends to come', async () => {
     const url = await serve((_, response) => response.write('a_total 1\n'));
     expect(errorOf(await pageOf(url, { timeout: '300ms' }))).toMatch(
-      /^http:\/\/127\.0\.0\.1:\d+: no complete answer within 300ms$/,
+      /^http:\/\/127\.0\.0\.1:\d+: timed out after 0\.3 s (?:waiting for the first byte of|reading) the answer$/,
     );
   });
 

@@ -25,7 +25,7 @@ interface Options {
   /** 0 to 1; spreads the first readings of many pipelines over their intervals. */
   readonly random: () => number;
   /** Gets the result of every try, one after the other. */
-  readonly onResult: (result: ScrapeResult) => void;
+  readonly onResult: (result: ScrapeResult) => void | Promise<void>;
 }
 
 /** Reads a url at its pipeline's interval until the returned call; a reading that takes longer delays the next, they never overlap. */
@@ -60,7 +60,7 @@ async function scrape(options: Options, signal: AbortSignal, unobservedMs: numbe
   const { clock, onResult } = options;
   const result = await fetchPage(options, signal);
   if ('error' in result && clock.unobservedMs() !== unobservedMs) return false;
-  if (!signal.aborted) onResult(result);
+  if (!signal.aborted) await onResult(result);
   return true;
 }
 

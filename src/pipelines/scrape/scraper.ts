@@ -1,6 +1,7 @@
 import type { Cancel, Clock } from '../../lib/clock.ts';
 import { reasonOf } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logger.ts';
+import { atOnce, inSlices, type Slices } from '../../lib/slices.ts';
 import type { PipelineState } from '../components/component.ts';
 import { unreadReason } from '../components/presence.ts';
 import type { PipelineContext } from '../context.ts';
@@ -28,6 +29,10 @@ interface ScraperState {
 export interface Scraper {
   start(): void;
   stop(): void;
+  /** Resolves when the pages that are being read now are read. */
+  idle(): Promise<void>;
+  /** Reads the pages that are being read to their ends. */
+  finish(): void;
   state(): ScraperState;
   /** Why a page that was never read yet cannot be; undefined when each was. */
   whyUnread(): string | undefined;
@@ -47,6 +52,9 @@ interface Options {
 interface ScrapeLoop {
   readonly instance: DiscoveredInstance;
   readonly stop: Cancel;
+  /** A page that is being read, and when it will have been. */
+  work: Slices | undefined;
+  done: void | Promise<void>;
   tried: boolean;
   /** True once a page of it was good. */
   wasRead: boolean;
@@ -81,8 +89,16 @@ class PipelineScraper implements Scraper {
 
   stop(): void {
     this.#unwatch();
-    for (const { stop } of this.#loops.values()) stop();
+    for (const loop of this.#loops.values()) stopLoop(loop);
     this.#loops.clear();
+  }
+
+  async idle(): Promise<void> {
+    await Promise.all([...this.#loops.values()].map(({ done }) => done));
+  }
+
+  finish(): void {
+    for (const { work } of this.#loops.values()) if (work !== undefined) atOnce(work);
   }
 
   state(): ScraperState {
@@ -136,7 +152,7 @@ class PipelineScraper implements Scraper {
     const wanted = new Map(instances.map(one => [keyOf(one), one]));
     for (const [key, loop] of this.#loops) {
       if (wanted.has(key)) continue;
-      loop.stop();
+      stopLoop(loop);
       this.#loops.delete(key);
     }
     this.#options.keepOnly(new Set(instances.map(({ name }) => name)));
@@ -147,6 +163,8 @@ class PipelineScraper implements Scraper {
     const { settings, context } = this.#options;
     const loop: ScrapeLoop = {
       instance,
+      work: undefined,
+      done: undefined,
       tried: false,
       wasRead: false,
       error: null,
@@ -163,35 +181,43 @@ class PipelineScraper implements Scraper {
     this.#loops.set(keyOf(instance), loop);
   }
 
-  #guardedHandlerOf(loop: ScrapeLoop): (result: ScrapeResult) => void {
+  #guardedHandlerOf(loop: ScrapeLoop): (result: ScrapeResult) => void | Promise<void> {
     const handle = this.#handlerOf(loop);
     return result => {
-      try {
-        handle(result);
-      } catch (fault) {
-        this.#options.logger.error({ reason: reasonOf(fault) }, 'A page broke its reader');
-        this.#failed(loop, 'the page broke its reader; the log has the detail', 'format');
-      }
+      loop.work = this.#guarded(loop, handle(result));
+      loop.done = inSlices(loop.work);
+      return loop.done;
     };
   }
 
-  #handlerOf(loop: ScrapeLoop): (result: ScrapeResult) => void {
+  *#guarded(loop: ScrapeLoop, work: Slices): Slices {
+    try {
+      yield* work;
+    } catch (fault) {
+      this.#options.logger.error({ reason: reasonOf(fault) }, 'A page broke its reader');
+      this.#failed(loop, 'the page broke its reader; the log has the detail', 'format');
+    } finally {
+      loop.work = undefined;
+    }
+  }
+
+  #handlerOf(loop: ScrapeLoop): (result: ScrapeResult) => Slices {
     const { settings, context, logger, sourceOf } = this.#options;
     const { url } = loop.instance;
     const { origin } = new URL(url);
     const source = sourceOf(loop.instance.name);
     const read = this.#createReader();
     let isWarned = false;
-    return result => {
+    const fail = this.#failed.bind(this, loop);
+    const succeed = this.#succeeded.bind(this, loop);
+    return function* (result) {
       loop.tried = true;
-      if ('error' in result) return this.#failed(loop, result.error, result.failure);
+      if ('error' in result) return fail(result.error, result.failure);
       const at = context.clock.monotonic();
-      const { bad, fault } = read(source, result.body, result.openMetrics);
-      if (fault !== undefined) {
-        const reason = `${origin}: ${fault.reason}${addressHint(settings.engine, url)}`;
-        return this.#failed(loop, reason, fault.kind);
-      }
-      this.#succeeded(loop, at);
+      const { bad, fault } = yield* read(source, result.body, result.openMetrics);
+      if (fault !== undefined)
+        return fail(`${origin}: ${fault.reason}${addressHint(settings.engine, url)}`, fault.kind);
+      succeed(at);
       if (bad > 0 && !isWarned)
         logger.warn({ lines: bad }, 'Lines of the page cannot be read and are skipped');
       isWarned = bad > 0;
@@ -227,6 +253,11 @@ class PipelineScraper implements Scraper {
   }
 }
 
+function stopLoop(loop: ScrapeLoop): void {
+  loop.stop();
+  loop.work?.return();
+}
+
 const keyOf = ({ name, url }: DiscoveredInstance): string => `${name}\n${url}`;
 
 /** When the last of them failed: from then on nothing was read. */
@@ -250,10 +281,10 @@ function trustFault({ tls }: PullSettings, { files }: PipelineContext): string[]
 
 /** Makes a reader for each url, as readers remember the page before; what is the same for all is made once. */
 function readerFactory(settings: PullSettings, context: PipelineContext): () => PageReader {
-  const { ingester, registry, matching } = context;
+  const { ingester, registry, matching, clock } = context;
   const profile = profileOf(settings);
   const hasComponents = (): boolean => registry.countIn(settings.id) > 0;
-  const reading = { profile, rulesOf: ruleLookup(profile, matching), ingester, hasComponents };
+  const reading = { profile, rulesOf: ruleLookup(profile, matching), ingester, clock, hasComponents };
   const { createReader } = profile;
   return createReader === undefined
     ? () => createTextPageReader(reading)

@@ -12,7 +12,7 @@ const command = fc.oneof(
 );
 
 const contentOf = (table: SeriesTable): Map<string, number> =>
-  new Map([...table.firstEntries()].map(entry => [table.textOf(entry), entry]));
+  new Map([...table.firstEntries()].map(entry => [table.nameOf(entry) + table.labelsOf(entry), entry]));
 
 it('finds what a map of texts would, whatever is added and removed', () => {
   fc.assert(
@@ -51,7 +51,10 @@ it('keeps the series of two sources separate in one store', () => {
   const [one, other] = [createSeriesTable(store), createSeriesTable(store)];
   one.add('a{x="1"}', store.allocate(undefined, undefined, -1));
   other.add('b{y="2"}', store.allocate(undefined, undefined, -1));
-  expect([one.textOf(0), other.textOf(1)]).toEqual(['a{x="1"}', 'b{y="2"}']);
+  expect([one.nameOf(0) + one.labelsOf(0), other.nameOf(1) + other.labelsOf(1)]).toEqual([
+    'a{x="1"}',
+    'b{y="2"}',
+  ]);
   expect([one.get('b{y="2"}'), other.get('a{x="1"}')]).toEqual([-1, -1]);
 });
 

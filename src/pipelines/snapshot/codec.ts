@@ -2,14 +2,10 @@ import type { Clock } from '../../lib/clock.ts';
 import type { ComponentRegistry } from '../components/registry.ts';
 import type { ComponentState } from '../components/state.ts';
 import { restoreWindow, windowParts } from '../components/windows.ts';
-import {
-  createInstance,
-  createScrapeSource,
-  type ScrapeSource,
-  type ScrapeSourceParts,
-} from '../ingest/source.ts';
+import { createInstance, type ScrapeSource } from '../ingest/source.ts';
+import { COUNTERS } from '../metric.ts';
 import type { SeriesStore } from '../series/series-store.ts';
-import type { PipelineRecord } from './file.ts';
+import type { FeedSnapshot, PipelineRecord, PipelineSnapshot } from './record.ts';
 
 /**
  * A pipeline as the snapshot keeps it. Parts of it change with the pipeline, so it must be written at once. Silence is
@@ -23,13 +19,13 @@ export function encodePipeline(
     readonly sources: Iterable<ScrapeSource>;
     readonly clock: Clock;
   },
-): Omit<PipelineRecord, 'unreachedMs'> {
+): Omit<PipelineSnapshot, 'unreachedMs'> {
   const monotonic = parts.clock.monotonic();
   return {
     ...identity,
-    components: [...parts.registry.inPipeline(identity.pipeline)].map(state =>
-      encodeComponent(state, monotonic),
-    ),
+    components: [...parts.registry.inPipeline(identity.pipeline)]
+      .filter(({ component }) => parts.registry.stateOf(component) !== undefined)
+      .map(state => encodeComponent(state, monotonic)),
     feeds: [...parts.sources].map(source => encodeSource(source, parts.store)),
   };
 }
@@ -41,7 +37,7 @@ function encodeComponent(state: ComponentState, monotonic: number): PipelineReco
     type,
     engineId,
     id,
-    totals: state.totals,
+    totals: state.totals.slice(0, COUNTERS.length),
     known: state.knownMetrics,
     lastDataAt: state.lastDataAt,
     timestamp: state.timestamp,
@@ -56,29 +52,42 @@ function encodeComponent(state: ComponentState, monotonic: number): PipelineReco
   };
 }
 
-function encodeSource(source: ScrapeSource, store: SeriesStore): PipelineRecord['feeds'][number] {
-  const known = [...source.series.firstEntries()].filter(firstEntry => isCurrent(source, firstEntry, store));
-  const size = known.length + source.restored.size;
-  const record = {
+/**
+ * Copies what changes with the next reading. The texts of series stay in their two parts until they are written: to make
+ * a million of them at once takes seconds.
+ */
+function encodeSource(source: ScrapeSource, store: SeriesStore): FeedSnapshot {
+  const { series, restored } = source;
+  const most = series.size + restored.size;
+  const texts = { names: new Array<string>(most), labels: new Array<string>(most) };
+  const [values, times] = [new Float64Array(most), new Float64Array(most)];
+  let length = 0;
+  const put = (name: string, labels: string, value: number, time: number): void => {
+    texts.names[length] = name;
+    texts.labels[length] = labels;
+    values[length] = value;
+    times[length] = time;
+    length++;
+  };
+  for (const entry of series.firstEntries())
+    if (isCurrent(source, entry, store))
+      put(series.nameOf(entry), series.labelsOf(entry), store.valueOf(entry), store.timeOf(entry));
+  for (const [text, { value, time }] of restored) put(text, '', value, time);
+  return {
     name: source.name,
     startedAt: source.startedAt,
     readAt: source.readAt,
     instances: [...source.instances.keys()],
-    series: new Array<string>(size),
-    values: new Float64Array(size),
-    times: new Float64Array(size),
+    series: {
+      length,
+      slice: (from, to) =>
+        texts.names
+          .slice(from, Math.min(to, length))
+          .map((name, at) => name + (texts.labels[from + at] ?? '')),
+    },
+    values: values.subarray(0, length),
+    times: times.subarray(0, length),
   };
-  let at = 0;
-  const put = (series: string, value: number, time: number): void => {
-    record.series[at] = series;
-    record.values[at] = value;
-    record.times[at] = time;
-    at++;
-  };
-  for (const firstEntry of known)
-    put(source.series.textOf(firstEntry), store.valueOf(firstEntry), store.timeOf(firstEntry));
-  for (const [series, { value, time }] of source.restored) put(series, value, time);
-  return record;
 }
 
 /** A series that the last reading lacked would begin again, so its value must not be compared with. */
@@ -111,16 +120,16 @@ export function restoreComponents(record: PipelineRecord, registry: ComponentReg
   }
 }
 
-/** Restores the last values of a source. Its series are compared with them when they come again. */
+/** Restores last values of a source. Its series are compared with them when they come again. */
 export function restoreScrapeSource(
+  source: ScrapeSource,
   record: PipelineRecord['feeds'][number],
-  parts: ScrapeSourceParts,
-  { store, monotonic }: { readonly store: SeriesStore; readonly monotonic: number },
-): ScrapeSource {
-  const source = createScrapeSource(record.name, parts, store);
+  monotonic: number,
+): void {
   source.startedAt = record.startedAt;
   source.readAt = record.readAt;
   for (const name of record.instances) {
+    if (source.instances.has(name)) continue;
     const instance = createInstance(name, source);
     instance.restored = true;
     instance.lastSeenAt = monotonic;
@@ -129,5 +138,4 @@ export function restoreScrapeSource(
   record.series.forEach((series, at) => {
     source.restored.set(series, { value: record.values[at] ?? 0, time: record.times[at] ?? Number.NaN });
   });
-  return source;
 }

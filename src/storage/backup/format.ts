@@ -7,8 +7,11 @@ import type { DatabaseRow } from '../view.ts';
 /** Version of the file's format; a version of headgate that changes it can still read the older ones. */
 export const FORMAT = 1;
 
-/** They hold running processes and sign-ins, which a restore must not bring back. Every other table is in a backup. */
-export const VOLATILE_TABLES: readonly string[] = ['leases', 'nodes', 'sessions', 'used_states'];
+/**
+ * They hold running processes, sign-ins, and counters and silence of the moment, which a restore must not bring back. Every
+ * other table is in a backup.
+ */
+export const VOLATILE_TABLES: readonly string[] = ['leases', 'nodes', 'sessions', 'used_states', 'snapshots'];
 
 /** The first line. Then come tables, each with its rows, the key ring, and the end. */
 export const headerSchema = z.object({

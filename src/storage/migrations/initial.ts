@@ -1,7 +1,8 @@
+// Longer than others because the whole layout of a store is one migration, as nothing was released before it.
 import { type ColumnBuilderCallback, type Kysely, type Migration, sql } from 'kysely';
 import type { Database } from '../tables.ts';
 
-// Times are 'bigint', because PostgreSQL's integer has 32 bits.
+// Times are 'bigint', because PostgreSQL's integer has 32 bits. SQLite stores binary data in a column of any type.
 
 const required: ColumnBuilderCallback = column => column.notNull();
 const key: ColumnBuilderCallback = column => column.primaryKey().notNull();
@@ -119,6 +120,8 @@ async function createIncidents(db: Kysely<Database>): Promise<void> {
     .addColumn('rule', 'text', required)
     .addColumn('notified', 'text', required)
     .addColumn('last_event_at', 'bigint', required)
+    .addColumn('escalated_at', 'bigint')
+    .addColumn('reminders', 'integer', required)
     .addColumn('group_id', 'text')
     .addColumn('inhibited_by', 'text')
     .addColumn('reported_state', 'text')
@@ -146,6 +149,12 @@ async function createIncidents(db: Kysely<Database>): Promise<void> {
     .columns(['workspace', 'notification', 'id', 'state'])
     .execute();
   await db.schema
+    .createIndex('incidents_by_close')
+    .on('incidents')
+    .columns(['workspace', 'closed_at'])
+    .where('closed_at', 'is not', null)
+    .execute();
+  await db.schema
     .createTable('events')
     .addColumn('workspace', 'text', required)
     .addColumn('id', 'text', required)
@@ -158,6 +167,19 @@ async function createIncidents(db: Kysely<Database>): Promise<void> {
     .createIndex('events_by_incident')
     .on('events')
     .columns(['workspace', 'incident_id', 'id'])
+    .execute();
+  await db.schema
+    .createTable('received_events')
+    .addColumn('workspace', 'text', required)
+    .addColumn('id', 'text', required)
+    .addColumn('event', 'text', required)
+    .addPrimaryKeyConstraint('received_events_key', ['workspace', 'id'])
+    .execute();
+  await db.schema
+    .createIndex('received_events_once')
+    .unique()
+    .on('received_events')
+    .columns(['workspace', 'event'])
     .execute();
 }
 
@@ -175,6 +197,7 @@ async function createDeliveries(db: Kysely<Database>): Promise<void> {
     .addColumn('status', 'text', required)
     .addColumn('state', 'text', required)
     .addColumn('attempts', 'integer', required)
+    .addColumn('unknown_attempts', 'integer', required)
     .addColumn('next_at', 'bigint')
     .addColumn('last_status', 'integer')
     .addColumn('last_error', 'text')
@@ -186,6 +209,12 @@ async function createDeliveries(db: Kysely<Database>): Promise<void> {
     .addColumn('batch', 'text')
     .addColumn('group_id', 'text')
     .addColumn('inhibited_for', 'text')
+    .addColumn('silenced_by', 'text')
+    .addColumn('inhibition', 'text')
+    .addColumn('inhibited_by', 'text')
+    .addColumn('released_at', 'bigint')
+    .addColumn('fault', 'text')
+    .addColumn('redelivered', 'integer', required)
     .addColumn('remainder', 'text')
     .addPrimaryKeyConstraint('deliveries_key', ['workspace', 'id'])
     .execute();
@@ -286,6 +315,52 @@ async function createMessages(db: Kysely<Database>): Promise<void> {
     .execute();
 }
 
+async function createAcknowledgements(db: Kysely<Database>): Promise<void> {
+  await db.schema
+    .createTable('acknowledgements')
+    .addColumn('workspace', 'text', required)
+    .addColumn('incident', 'text', required)
+    .addColumn('acknowledged', 'integer', required)
+    .addColumn('changed_at', 'bigint', required)
+    .addColumn('changed_by', 'text', required)
+    .addColumn('note', 'text', required)
+    .addPrimaryKeyConstraint('acknowledgements_key', ['workspace', 'incident'])
+    .execute();
+}
+
+async function createSilences(db: Kysely<Database>): Promise<void> {
+  await db.schema
+    .createTable('silences')
+    .addColumn('workspace', 'text', required)
+    .addColumn('id', 'text', required)
+    .addColumn('matchers', 'text', required)
+    .addColumn('starts_at', 'bigint', required)
+    .addColumn('ends_at', 'bigint', required)
+    .addColumn('until_resolved', 'integer', required)
+    .addColumn('comment', 'text', required)
+    .addColumn('created_by', 'text', required)
+    .addColumn('created_at', 'bigint', required)
+    .addPrimaryKeyConstraint('silences_key', ['workspace', 'id'])
+    .execute();
+  await db.schema
+    .createIndex('silences_by_end')
+    .on('silences')
+    .columns(['workspace', 'ends_at', 'id'])
+    .execute();
+  await db.schema
+    .createTable('silenced_incidents')
+    .addColumn('workspace', 'text', required)
+    .addColumn('silence', 'text', required)
+    .addColumn('incident', 'text', required)
+    .addPrimaryKeyConstraint('silenced_incidents_key', ['workspace', 'silence', 'incident'])
+    .execute();
+  await db.schema
+    .createIndex('silenced_incidents_by_incident')
+    .on('silenced_incidents')
+    .columns(['workspace', 'incident'])
+    .execute();
+}
+
 async function createConfiguration(db: Kysely<Database>): Promise<void> {
   await db.schema
     .createTable('config_versions')
@@ -309,9 +384,16 @@ async function createConfiguration(db: Kysely<Database>): Promise<void> {
     .createTable('removed_targets')
     .addColumn('workspace', 'text', required)
     .addColumn('id', 'text', required)
+    .addColumn('target', 'text', required)
+    .addColumn('replaced_at', 'bigint')
     .addColumn('sealed', 'text', required)
     .addColumn('paused_until', 'bigint')
     .addPrimaryKeyConstraint('removed_targets_key', ['workspace', 'id'])
+    .execute();
+  await db.schema
+    .createTable('sending')
+    .addColumn('workspace', 'text', key)
+    .addColumn('until', 'bigint', required)
     .execute();
   await db.schema
     .createTable('secrets')
@@ -348,7 +430,54 @@ async function createIngest(db: Kysely<Database>): Promise<void> {
     .addColumn('id', 'text', required)
     .addColumn('hour', 'bigint', required)
     .addColumn('data', 'text', required)
+    .addColumn('in_hours', 'integer', required)
     .addPrimaryKeyConstraint('minutes_key', ['workspace', 'id'])
+    .execute();
+  await db.schema
+    .createIndex('minutes_to_keep')
+    .on('minutes')
+    .columns(['workspace', 'id'])
+    .where(sql<boolean>`in_hours = 0`)
+    .execute();
+  await db.schema
+    .createTable('hours')
+    .addColumn('workspace', 'text', required)
+    .addColumn('id', 'text', required)
+    .addColumn('start', 'bigint', required)
+    .addColumn('data', 'bytea', required)
+    .addPrimaryKeyConstraint('hours_key', ['workspace', 'id'])
+    .execute();
+}
+
+async function createComponents(db: Kysely<Database>): Promise<void> {
+  await db.schema
+    .createTable('components')
+    .addColumn('workspace', 'text', required)
+    .addColumn('identity', 'text', required)
+    .addColumn('kind', 'text', required)
+    .addColumn('id', 'text', required)
+    .addColumn('pipeline', 'text', required)
+    .addColumn('seen_at', 'bigint', required)
+    .addPrimaryKeyConstraint('components_key', ['workspace', 'identity'])
+    .execute();
+  await db.schema
+    .createIndex('components_by_id')
+    .unique()
+    .on('components')
+    .columns(['workspace', 'id', 'kind'])
+    .execute();
+  await db.schema
+    .createIndex('components_by_last_seen')
+    .on('components')
+    .columns(['workspace', 'seen_at', 'identity'])
+    .execute();
+  await db.schema
+    .createTable('snapshots')
+    .addColumn('workspace', 'text', required)
+    .addColumn('id', 'text', required)
+    .addColumn('part', 'integer', required)
+    .addColumn('data', 'text', required)
+    .addPrimaryKeyConstraint('snapshots_key', ['workspace', 'part', 'id'])
     .execute();
 }
 
@@ -478,8 +607,11 @@ export const initial: Migration = {
     await createDeliveries(db);
     await createGroups(db);
     await createMessages(db);
+    await createAcknowledgements(db);
+    await createSilences(db);
     await createConfiguration(db);
     await createIngest(db);
+    await createComponents(db);
     await createAudit(db);
     await createOrganizations(db);
     await createCredentials(db);

@@ -4,7 +4,7 @@ import {
   DELIVERY_COLUMNS,
   type DeliveryRow,
 } from '../stores/deliveries.ts';
-import type { DeliveryState } from '../tables.ts';
+import type { DeliveryFault, DeliveryState } from '../tables.ts';
 import type { CommittedChange } from '../types.ts';
 import { insertText, type Step, statement, type UnfencedPlan } from './plan.ts';
 
@@ -18,6 +18,9 @@ export interface SettleOperation {
   readonly deliveryId: string;
   readonly state: Exclude<DeliveryState, 'grouped'>;
   readonly attempts: number;
+  readonly unknownAttempts: number;
+  /** Attempts from which its schedule counts from now on; by default, as before. */
+  readonly retriedFrom?: number;
   readonly nextAt: number | null;
   readonly lastStatus: number | null;
   readonly lastError: string | null;
@@ -29,8 +32,10 @@ export interface SettleOperation {
    * been requested a moment later. False by default.
    */
   readonly isRequeued?: boolean;
-  /** Written for failures and retries only: a first-try success lives in the delivery. */
+  /** Null for a first-try success without an answer: it lives in the delivery. */
   readonly attempt: AttemptRow | null;
+  /** What it was given up for, null for nothing. */
+  readonly fault: DeliveryFault | null;
   /** The batch that it stays in, null for none. */
   readonly batch: string | null;
   /** The receivers that are still to get it, in a form that its target knows. By default all of them. */
@@ -56,9 +61,16 @@ export interface BatchOperation {
   readonly deliveryIds: readonly string[];
 }
 
+/** Makes waiting deliveries due before they are sent earlier than was planned. */
+export interface HurryOperation {
+  readonly kind: 'hurry';
+  readonly workspace: string;
+  readonly deliveryIds: readonly string[];
+}
+
 const SETTLE =
-  'update deliveries set state = :state, attempts = :attempts, next_at = :next_at, last_status = :last_status, ' +
-  'last_error = :last_error, settled_at = :settled_at, batch = :batch, remainder = :remainder ' +
+  'update deliveries set state = :state, attempts = :attempts, unknown_attempts = :unknown_attempts, next_at = :next_at, last_status = :last_status, ' +
+  'last_error = :last_error, settled_at = :settled_at, fault = :fault, retried_from = coalesce(:retried_from, retried_from), batch = :batch, remainder = :remainder ' +
   "where workspace = :workspace and id = :id and state = 'waiting'";
 const SETTLE_UNSENT = `${SETTLE} and coalesce(retried_at, 0) = :retried_at`;
 const settleSent = statement(SETTLE);
@@ -70,7 +82,7 @@ const settleSkipped = statement(
     "and d.state = 'waiting'))",
 );
 const countAttempt = statement(
-  'update deliveries set attempts = :attempts, retried_from = :attempts, last_status = :last_status, ' +
+  'update deliveries set attempts = :attempts, unknown_attempts = :unknown_attempts, retried_from = :attempts, last_status = :last_status, ' +
     'last_error = :last_error, remainder = :remainder ' +
     "where workspace = :workspace and id = :id and state = 'waiting' and coalesce(retried_at, 0) <> :retried_at",
 );
@@ -84,6 +96,10 @@ const pauseTarget = statement(
 );
 const bindDelivery = statement(
   "update deliveries set batch = :batch where workspace = :workspace and id = :id and state = 'waiting'",
+);
+
+const hurryDelivery = statement(
+  "update deliveries set next_at = null where workspace = :workspace and id = :id and state = 'waiting'",
 );
 
 function settleStep(result: SettleOperation): Step {
@@ -100,10 +116,13 @@ function settleStep(result: SettleOperation): Step {
     id: result.deliveryId,
     state: result.state,
     attempts: result.attempts,
+    retried_from: result.retriedFrom ?? null,
+    unknown_attempts: result.unknownAttempts,
     next_at: result.nextAt,
     last_status: result.lastStatus,
     last_error: result.lastError,
     settled_at: result.settledAt,
+    fault: result.fault,
     batch: result.batch,
     remainder: result.remainder ?? null,
     retried_at: result.retriedAt ?? 0,
@@ -130,5 +149,11 @@ export function planSettle(operation: SettleOperation): UnfencedPlan {
 export const planBatch = ({ workspace, batch, deliveryIds }: BatchOperation): UnfencedPlan => ({
   steps: deliveryIds.map(id => bindDelivery(workspace, { id, batch }, 1)),
   conflict: () => `a delivery of batch '${batch}' is settled already`,
+  changes: [],
+});
+
+export const planHurry = ({ workspace, deliveryIds }: HurryOperation): UnfencedPlan => ({
+  steps: deliveryIds.map(id => hurryDelivery(workspace, { id }, 1)),
+  conflict: () => `one of the deliveries ${deliveryIds.join(', ')} is settled already`,
   changes: [],
 });

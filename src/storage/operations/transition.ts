@@ -4,6 +4,7 @@ import { INCIDENT_COLUMNS, type IncidentRow } from '../stores/incidents.ts';
 import { MESSAGE_COLUMNS, type MessageRow } from '../stores/messages.ts';
 import type { CommittedChange } from '../types.ts';
 import { assignmentsOf, insertText, type Step, statement, type UnfencedPlan } from './plan.ts';
+import { recordSilenced } from './silenced.ts';
 
 /**
  * Writes an incident's transition or repeat with all that follows from it, or nothing at all.
@@ -20,6 +21,8 @@ export interface TransitionOperation {
   readonly message: MessageRow;
   /** Ids of deliveries that wait in a group and are to be skipped; conflicts with one that was flushed. */
   readonly dropped?: readonly string[];
+  /** The silence whose end its deliveries wait for. */
+  readonly silence?: string;
 }
 
 const insertIncident = statement(insertText('incidents', INCIDENT_COLUMNS));
@@ -35,14 +38,18 @@ const upsertMessage = statement(
 );
 const dropMember = statement(
   "update deliveries set state = 'skipped', next_at = null, settled_at = :settled_at, " +
-    'last_error = case when inhibited_for is null then :because else :inhibited_because end ' +
+    'last_error = case when silenced_by is not null then :silenced_because ' +
+    'when inhibited_by is not null then :held_because ' +
+    'when inhibited_for is null then :because else :inhibited_because end ' +
     "where workspace = :workspace and id = :id and state = 'grouped'",
 );
 const DROPPED_BECAUSE = 'its incident was over before its group was sent';
+const DROPPED_SILENCED = 'its incident was over before its silence';
+const DROPPED_HELD = 'its incident was over before the one that inhibited it';
 const DROPPED_INHIBITED = 'its incident was over before its pipeline could be read again';
 
 export function planTransition(operation: TransitionOperation): UnfencedPlan {
-  const { workspace, expectedSeq, incident, event, deliveries, message } = operation;
+  const { workspace, expectedSeq, incident, event, deliveries, message, silence } = operation;
   return {
     steps: [
       expectedSeq === 0
@@ -51,6 +58,7 @@ export function planTransition(operation: TransitionOperation): UnfencedPlan {
       insertEvent(workspace, event),
       ...deliveries.map(row => insertDelivery(workspace, row)),
       ...dropSteps(operation),
+      ...(silence === undefined ? [] : [recordSilenced(workspace, { silence, incident: incident.id })]),
       {
         ...upsertMessage(workspace, message),
         replaces: `messages ${workspace} ${message.id}`,
@@ -78,6 +86,8 @@ const dropSteps = ({ workspace, incident, dropped = [] }: TransitionOperation): 
         settled_at: incident.last_event_at,
         because: DROPPED_BECAUSE,
         inhibited_because: DROPPED_INHIBITED,
+        silenced_because: DROPPED_SILENCED,
+        held_because: DROPPED_HELD,
       },
       1,
     ),

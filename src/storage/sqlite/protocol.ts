@@ -3,7 +3,13 @@ import type { Lease } from '../stores/leases.ts';
 
 /** Requests of the main thread; each worker answers them in their order. */
 export type WorkerRequest =
-  | { readonly kind: 'open-writer'; readonly database: string; readonly lock: string }
+  | {
+      readonly kind: 'open-writer';
+      readonly database: string;
+      readonly lock: string;
+      /** What is committed need not outlive the system. */
+      readonly isTemporary: boolean;
+    }
   | { readonly kind: 'open-reader'; readonly database: string }
   | { readonly kind: 'query'; readonly sql: string; readonly parameters: readonly unknown[] }
   /** A query that must not run outside the transaction it was meant for. */

@@ -158,13 +158,19 @@ class SqliteConnection {
   }
 }
 
-/** Opens the file to write: what is committed has reached the disk (`synchronous=FULL`). */
-function openWriter(file: string): SqliteConnection {
+/** Opens the file to write: what is committed has reached the disk (`synchronous=FULL`), but of a temporary one. */
+function openWriter({
+  database: file,
+  isTemporary,
+}: {
+  readonly database: string;
+  readonly isTemporary: boolean;
+}): SqliteConnection {
   createPrivate(file);
   const database = new Sqlite(file, { timeout: BUSY_TIMEOUT_MS });
   try {
     database.pragma('journal_mode = WAL');
-    database.pragma('synchronous = FULL');
+    database.pragma(`synchronous = ${isTemporary ? 'OFF' : 'FULL'}`);
     database.pragma(`journal_size_limit = ${MAX_IDLE_WAL_BYTES}`);
     return new SqliteConnection(database);
   } catch (error) {
@@ -193,7 +199,7 @@ function serve(port: MessagePort): void {
       case 'open-writer': {
         const lock = holdLock(request.lock);
         release = () => lock.close();
-        connection = openWriter(request.database);
+        connection = openWriter(request);
         return {};
       }
       case 'open-reader':

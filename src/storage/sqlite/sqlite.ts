@@ -50,8 +50,11 @@ function runOn(client: WorkerClient, explain: (failure: WorkerFailure) => AppErr
   };
 }
 
-/** Opens `file`, creating it and its folder when missing, and holds the folder's lock until closed. */
-export async function openSqlite(file: string, logger: Logger): Promise<Backend> {
+/**
+ * Opens `file`, creating it and its folder when missing, and holds the folder's lock until closed. A temporary one need
+ * not outlive the system.
+ */
+export async function openSqlite(file: string, logger: Logger, isTemporary = false): Promise<Backend> {
   const folder = dirname(file);
   const explain = (failure: WorkerFailure): AppError => explainFailure(failure, file, folder);
   await createDataFolder(folder);
@@ -59,8 +62,9 @@ export async function openSqlite(file: string, logger: Logger): Promise<Backend>
   const { writerClient, readerClient } = workers;
   const writer = new Kysely<Database>({ dialect: sqliteDialect(writerClient) });
   try {
-    await writerClient.call({ kind: 'open-writer', database: file, lock: join(folder, 'lock') });
-    await assertDurable(writer, file);
+    const lock = join(folder, 'lock');
+    await writerClient.call({ kind: 'open-writer', database: file, lock, isTemporary });
+    if (!isTemporary) await assertDurable(writer, file);
   } catch (error) {
     await workers.close();
     throw error;

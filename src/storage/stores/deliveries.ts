@@ -1,7 +1,14 @@
+// Longer than others because interface, rows and statements of one noun stand together.
 import { type ExpressionBuilder, type Kysely, sql } from 'kysely';
 import { idFloor } from '../../lib/ids.ts';
 import { columnsOf, countRows } from '../queries.ts';
-import type { AttemptTable, Database, DeliveryState, DeliveryTable } from '../tables.ts';
+import {
+  type AttemptTable,
+  type Database,
+  type DeliveryState,
+  type DeliveryTable,
+  REACHED_STATES,
+} from '../tables.ts';
 import type { Page, PageRequest, WithoutWorkspace } from '../types.ts';
 
 export type DeliveryRow = WithoutWorkspace<DeliveryTable>;
@@ -18,6 +25,7 @@ export const DELIVERY_COLUMNS = columnsOf<DeliveryRow>({
   status: true,
   state: true,
   attempts: true,
+  unknown_attempts: true,
   next_at: true,
   last_status: true,
   last_error: true,
@@ -29,6 +37,12 @@ export const DELIVERY_COLUMNS = columnsOf<DeliveryRow>({
   batch: true,
   group_id: true,
   inhibited_for: true,
+  silenced_by: true,
+  inhibition: true,
+  inhibited_by: true,
+  released_at: true,
+  fault: true,
+  redelivered: true,
   remainder: true,
 });
 
@@ -63,10 +77,22 @@ export interface DeliveryFilter {
 
 /** The targets that got the firing events of an incident which were meant for one target. */
 export interface NotifiedTargets {
-  /** True when one has reached the target itself. */
+  /** True when one has reached the target itself, or may have. */
   readonly isNotified: boolean;
   /** Ids of the targets that got one in its place, or are to get it, each once. */
   readonly fallbacks: readonly string[];
+}
+
+/** What became of the alarms of one incident for one target. */
+export interface AlarmSummary {
+  readonly incidentId: string;
+  readonly target: string;
+  /** When the first of them arrived, in epoch ms; null when none has. */
+  readonly notifiedAt: number | null;
+  /** An attempt of one that has not arrived for certain brought no answer. */
+  readonly mayHaveArrived: boolean;
+  /** The latest of them. */
+  readonly last: DeliveryRow;
 }
 
 export interface DeliveryStore {
@@ -75,18 +101,28 @@ export interface DeliveryStore {
   list(filter: DeliveryFilter, page: PageRequest): Promise<Page<DeliveryRow>>;
   /** The target's waiting deliveries with an id after `after`, oldest first. */
   waiting(target: string, after: string, limit: number): Promise<readonly DeliveryRow[]>;
-  /** The resolved ones of them, without those whose alarm waits before them. */
-  waitingResolved(target: string, after: string, limit: number): Promise<readonly DeliveryRow[]>;
   /** Waiting deliveries of each target, and since when the oldest waits (epoch ms); targets without any are omitted. */
   waitingByTarget(): Promise<
     readonly { readonly target: string; readonly count: number; readonly oldest: number }[]
   >;
   /** The targets that got alarms of the incident which were meant for the target. */
   notified(incidentId: string, target: string): Promise<NotifiedTargets>;
-  /** True when the target has got a later event of the incident than `seq`. */
+  /** When alarms of the incident were settled that reached the target, or may have, in epoch ms. */
+  alarmsReachedAt(incidentId: string, target: string): Promise<readonly number[]>;
+  /** True when the target has got a later event of the incident than `seq`, or may have. */
   isSuperseded(incidentId: string, target: string, seq: number): Promise<boolean>;
   /** Targets that got fallback deliveries of incidents that are open or have deliveries waiting, each once. */
   fallbackTargets(): Promise<readonly string[]>;
+  /** For each target of these incidents, what became of its alarms; the targets that were meant first, first. */
+  alarmsOf(incidentIds: readonly string[]): Promise<readonly AlarmSummary[]>;
+  /** When the first alarm of each of these incidents was to be sent (epoch ms), by its id; without those of which all still wait. */
+  alarmedAt(incidentIds: readonly string[]): Promise<ReadonlyMap<string, number>>;
+  /** Targets with alarms that go again once the target is well, each once. */
+  recoverable(): Promise<readonly string[]>;
+  /** Alarms of the target that go again once it is well, with an id after `after`, oldest first. */
+  givenUp(target: string, after: string, limit: number): Promise<readonly DeliveryRow[]>;
+  /** The last alarm of each open incident that has reached the target, or may have, with an id after `after`, oldest first. */
+  openAlarms(target: string, after: string, limit: number): Promise<readonly DeliveryRow[]>;
   /** The waiting deliveries of a batch, in the order of their ids. */
   inBatch(batch: string): Promise<readonly DeliveryRow[]>;
   attempts(deliveryId: string): Promise<readonly AttemptRow[]>;
@@ -135,19 +171,23 @@ export const deliveryStore = (db: Kysely<Database>, workspace: string): Delivery
       .select(DELIVERY_COLUMNS)
       .limit(limit)
       .execute(),
-  waitingResolved: (target, after, limit) =>
-    selectWaiting(db, workspace, { target })
-      .where('id', '>', after)
-      .where('status', '=', 'OK')
-      .where(hasNoneWaitingBefore)
-      .orderBy('id')
-      .select(DELIVERY_COLUMNS)
-      .limit(limit)
-      .execute(),
+  alarmedAt: incidentIds => alarmedAt(db, workspace, incidentIds),
+  recoverable: () => recoverableTargets(db, workspace),
+  givenUp: (target, after, limit) => pageOf(selectRecoverable(db, workspace), { target, after, limit }),
+  openAlarms: (target, after, limit) => pageOf(selectOpenAlarms(db, workspace), { target, after, limit }),
   waitingByTarget: () => waitingByTarget(db, workspace),
   notified: (incidentId, target) => notifiedTargets(db, workspace, { incidentId, target }),
+  async alarmsReachedAt(incidentId, target) {
+    const rows = await selectDeliveries(db, workspace, { target, incident: incidentId })
+      .where('status', '=', 'ALARM')
+      .where('state', 'in', REACHED_STATES)
+      .select(['settled_at', 'created_at'])
+      .execute();
+    return rows.map(row => row.settled_at ?? row.created_at);
+  },
   async isSuperseded(incidentId, target, seq) {
-    const later = await selectDeliveries(db, workspace, { state: 'sent', target, incident: incidentId })
+    const later = await selectDeliveries(db, workspace, { target, incident: incidentId })
+      .where('state', 'in', REACHED_STATES)
       .where('seq', '>', seq)
       .select('id')
       .limit(1)
@@ -155,6 +195,7 @@ export const deliveryStore = (db: Kysely<Database>, workspace: string): Delivery
     return later !== undefined;
   },
   fallbackTargets: () => fallbackTargets(db, workspace),
+  alarmsOf: incidentIds => alarmsOf(db, workspace, incidentIds),
   inBatch: batch =>
     selectWaiting(db, workspace).where('batch', '=', batch).orderBy('id').select(DELIVERY_COLUMNS).execute(),
   attempts: deliveryId =>
@@ -173,20 +214,6 @@ const selectWaiting = (
   workspace: string,
   filter: Pick<DeliveryFilter, 'target'> = {},
 ) => selectDeliveries(db, workspace, filter).where('state', '=', sql.lit('waiting'));
-
-const hasNoneWaitingBefore = (eb: ExpressionBuilder<Database, 'deliveries'>) =>
-  eb.not(
-    eb.exists(
-      eb
-        .selectFrom('deliveries as earlier')
-        .whereRef('earlier.workspace', '=', 'deliveries.workspace')
-        .whereRef('earlier.incident_id', '=', 'deliveries.incident_id')
-        .whereRef('earlier.target', '=', 'deliveries.target')
-        .whereRef('earlier.seq', '<', 'deliveries.seq')
-        .where('earlier.state', '=', 'waiting')
-        .select('earlier.id'),
-    ),
-  );
 
 async function waitingByTarget(
   db: Kysely<Database>,
@@ -222,7 +249,10 @@ async function notifiedTargets(
   const rows = await selectDeliveries(db, workspace, { incident: incidentId })
     .where('status', '=', 'ALARM')
     .where(eb =>
-      eb.or([eb.and([eb('target', '=', target), eb('state', '=', 'sent')]), eb('fallback_for', '=', target)]),
+      eb.or([
+        eb.and([eb('target', '=', target), eb('state', 'in', REACHED_STATES)]),
+        eb('fallback_for', '=', target),
+      ]),
     )
     .select('target')
     .distinct()
@@ -231,6 +261,85 @@ async function notifiedTargets(
   const targets = rows.map(row => row.target);
   return { isNotified: targets.includes(target), fallbacks: targets.filter(other => other !== target) };
 }
+
+/** Incidents, and deliveries, that one statement asks for: more parameters than a few thousand are refused. */
+const ASKED_AT_ONCE = 500;
+
+async function alarmsOf(
+  db: Kysely<Database>,
+  workspace: string,
+  incidentIds: readonly string[],
+): Promise<readonly AlarmSummary[]> {
+  const summaries: AlarmSummary[] = [];
+  for (const ids of slices([...new Set(incidentIds)])) {
+    const found = await selectDeliveries(db, workspace)
+      .where('incident_id', 'in', ids)
+      .where('status', '=', 'ALARM')
+      .groupBy(['incident_id', 'target'])
+      .select(eb => [
+        'incident_id',
+        'target',
+        eb.fn.min<string>('id').as('first'),
+        eb.fn.max<string>('id').as('last'),
+        eb.fn
+          .min<number | null>(eb.case().when('state', '=', 'sent').then(eb.ref('settled_at')).end())
+          .as('notified_at'),
+        eb.fn.max<number | string>('unknown_attempts').as('unknown_attempts'),
+      ])
+      .orderBy('first')
+      .execute();
+    const rows = new Map<string, DeliveryRow>();
+    for (const lasts of slices(found.map(({ last }) => last)))
+      for (const row of await selectDeliveries(db, workspace)
+        .where('id', 'in', lasts)
+        .select(DELIVERY_COLUMNS)
+        .execute())
+        rows.set(row.id, row);
+    for (const {
+      incident_id: incidentId,
+      target,
+      last,
+      notified_at: at,
+      unknown_attempts: unknown,
+    } of found) {
+      const row = rows.get(last);
+      // One that was removed between the two reads is nobody's any more.
+      if (row !== undefined)
+        summaries.push({
+          incidentId,
+          target,
+          notifiedAt: at === null ? null : Number(at),
+          mayHaveArrived: Number(unknown) > 0,
+          last: row,
+        });
+    }
+  }
+  return summaries;
+}
+
+async function alarmedAt(
+  db: Kysely<Database>,
+  workspace: string,
+  incidentIds: readonly string[],
+): Promise<ReadonlyMap<string, number>> {
+  const times = new Map<string, number>();
+  for (const ids of slices(incidentIds)) {
+    const found = await selectDeliveries(db, workspace)
+      .where('incident_id', 'in', ids)
+      .where('status', '=', 'ALARM')
+      .where('state', '<>', 'grouped')
+      .groupBy('incident_id')
+      .select(eb => ['incident_id', eb.fn.min<number>(eb.fn.coalesce('released_at', 'created_at')).as('at')])
+      .execute();
+    for (const { incident_id: id, at } of found) times.set(id, Number(at));
+  }
+  return times;
+}
+
+const slices = <Item>(items: readonly Item[]): readonly (readonly Item[])[] =>
+  Array.from({ length: Math.ceil(items.length / ASKED_AT_ONCE) }, (_, index) =>
+    items.slice(index * ASKED_AT_ONCE, (index + 1) * ASKED_AT_ONCE),
+  );
 
 /** More than '' instead of not null, because SQLite searches an index for a range and walks through one for the other. */
 async function fallbackTargets(db: Kysely<Database>, workspace: string): Promise<readonly string[]> {
@@ -272,7 +381,7 @@ export async function requeue(
   };
 }
 
-/** 1 when the target has got a later event of the incident: an alarm that comes after its end would stay for ever. */
+/** 1 when the target has got a later event of the incident, or may have: an alarm that comes after its end would stay for ever. */
 const superseded = (eb: ExpressionBuilder<Database, 'deliveries'>) =>
   eb
     .case()
@@ -284,7 +393,7 @@ const superseded = (eb: ExpressionBuilder<Database, 'deliveries'>) =>
           .whereRef('later.incident_id', '=', 'deliveries.incident_id')
           .whereRef('later.target', '=', 'deliveries.target')
           .whereRef('later.seq', '>', 'deliveries.seq')
-          .where('later.state', '=', 'sent')
+          .where('later.state', 'in', REACHED_STATES)
           .select('later.id'),
       ),
     )
@@ -318,6 +427,150 @@ function requeueDelivery(
     .execute();
 }
 
+/** How often an alarm goes again because its target was well again. */
+const MAX_REDELIVERIES = 3;
+
+/** Deliveries of open incidents. */
+const selectOfOpen = (db: Kysely<Database>, workspace: string) =>
+  db
+    .selectFrom('incidents as i')
+    .innerJoin('deliveries as d', join =>
+      join.onRef('d.workspace', '=', 'i.workspace').onRef('d.incident_id', '=', 'i.id'),
+    )
+    .where('i.workspace', '=', workspace)
+    .where('i.state', '=', sql.lit('open'));
+
+/**
+ * Alarms that were given up for their target and are still worth sending: the newest of an incident that is open, unless
+ * it may have arrived there or at a fallback.
+ */
+const selectRecoverable = (db: Kysely<Database>, workspace: string) =>
+  selectOfOpen(db, workspace)
+    .where('d.status', '=', 'ALARM')
+    .where('d.state', 'in', ['refused', 'exhausted', 'skipped'])
+    .where('d.fault', 'in', ['target', 'removed'])
+    .where('d.redelivered', '<', MAX_REDELIVERIES)
+    .where(
+      sql<boolean>`not exists (select 1 from deliveries later where later.workspace = d.workspace
+        and later.incident_id = d.incident_id and later.target = d.target and later.seq > d.seq)`,
+    )
+    .where(
+      sql<boolean>`not exists (select 1 from deliveries other where other.workspace = d.workspace
+        and other.incident_id = d.incident_id and other.fallback_for = d.target and other.status = 'ALARM'
+        and other.state in ('sent', 'unknown'))`,
+    );
+
+/** The last alarms of open incidents that have reached their target, or may have. */
+const selectOpenAlarms = (db: Kysely<Database>, workspace: string) =>
+  selectOfOpen(db, workspace)
+    .where('d.status', '=', 'ALARM')
+    .where('d.state', 'in', REACHED_STATES)
+    .where(
+      sql<boolean>`not exists (select 1 from deliveries later where later.workspace = d.workspace
+        and later.incident_id = d.incident_id and later.target = d.target and later.seq > d.seq
+        and later.state in ('sent', 'unknown'))`,
+    );
+
+async function pageOf(
+  matching: ReturnType<typeof selectOfOpen>,
+  { target, after, limit }: { readonly target: string; readonly after: string; readonly limit: number },
+): Promise<readonly DeliveryRow[]> {
+  const rows = await matching
+    .where('d.target', '=', target)
+    .where('d.id', '>', after)
+    .orderBy('d.id')
+    .selectAll('d')
+    .limit(limit)
+    .execute();
+  return rows.map(({ workspace: _, ...row }) => row);
+}
+
+async function recoverableTargets(db: Kysely<Database>, workspace: string): Promise<readonly string[]> {
+  const rows = await selectRecoverable(db, workspace).select('d.target').distinct().execute();
+  return rows.map(({ target }) => target);
+}
+
+/** What a delivery in a group waits for the end of, and until when where that is known. */
+export interface HoldColumns
+  extends Pick<DeliveryRow, 'silenced_by' | 'inhibition' | 'inhibited_by' | 'next_at'> {}
+
+/** An alarm that goes again, but not yet: it waits in a group for the end of a silence, a mute window or an inhibition. */
+export interface WithheldDelivery extends HoldColumns, Pick<DeliveryRow, 'id' | 'group_id'> {}
+
+/** What a target that is well again is to get. */
+export interface RecoverRequest {
+  readonly target: string;
+  /** Epoch ms. */
+  readonly now: number;
+  /** Ids of alarms that were given up and go again, if they still may. */
+  readonly again: readonly string[];
+  /** Those of them that are not sent yet. */
+  readonly withheld: readonly WithheldDelivery[];
+  readonly limit: number;
+}
+
+export interface RecoverResult {
+  /** Deliveries that waited for their next attempt and are due at once. */
+  readonly hurried: number;
+  /** Ids of those that were given up and wait again. */
+  readonly redelivered: readonly string[];
+}
+
+/** As `WorkspaceTransaction.recover` says. */
+export async function recover(
+  db: Kysely<Database>,
+  workspace: string,
+  { target, now, again, withheld, limit }: RecoverRequest,
+): Promise<RecoverResult> {
+  const waiting = await selectWaiting(db, workspace, { target })
+    .where('next_at', '>', now)
+    .select('id')
+    .limit(limit)
+    .execute();
+  const ids = waiting.map(({ id }) => id);
+  if (ids.length > 0)
+    await db
+      .updateTable('deliveries')
+      .set({ next_at: null })
+      .where('workspace', '=', workspace)
+      .where('id', 'in', ids)
+      .execute();
+  if (again.length === 0) return { hurried: ids.length, redelivered: [] };
+  const found = await selectRecoverable(db, workspace)
+    .where('d.target', '=', target)
+    .where('d.id', 'in', again)
+    .select(['d.id', 'd.target', 'd.incident_id', 'd.seq'])
+    .orderBy('d.id')
+    .execute();
+  const redelivered: string[] = [];
+  for (const row of found)
+    for (const { id } of await requeueDelivery(db, workspace, row, now)) redelivered.push(id);
+  if (redelivered.length > 0)
+    await db
+      .updateTable('deliveries')
+      .set({ redelivered: sql<number>`redelivered + 1`, fault: null })
+      .where('workspace', '=', workspace)
+      .where('id', 'in', redelivered)
+      .execute();
+  for (const { id, ...hold } of withheld) {
+    const row = found.find(one => one.id === id);
+    if (row === undefined) continue;
+    await db
+      .updateTable('deliveries')
+      .set({ ...hold, state: 'grouped' })
+      .where('workspace', '=', workspace)
+      .where('id', '=', id)
+      .execute();
+    if (hold.silenced_by === null) continue;
+    await db
+      .insertInto('silenced_incidents')
+      .values({ workspace, silence: hold.silenced_by, incident: row.incident_id })
+      .onConflict(conflict => conflict.doNothing())
+      .execute();
+  }
+  return { hurried: ids.length, redelivered };
+}
+
 type DeliveryKeys = Pick<
   DeliveryRow,
   'id' | 'target' | 'notification' | 'subject' | 'incident_id' | 'event_id' | 'seq' | 'status' | 'created_at'
@@ -337,6 +590,7 @@ export function newDelivery(keys: DeliveryKeys, fallbackFor: string | null = nul
     status: keys.status,
     state: 'waiting',
     attempts: 0,
+    unknown_attempts: 0,
     next_at: null,
     last_status: null,
     last_error: null,
@@ -348,6 +602,12 @@ export function newDelivery(keys: DeliveryKeys, fallbackFor: string | null = nul
     batch: null,
     group_id: null,
     inhibited_for: null,
+    silenced_by: null,
+    inhibition: null,
+    inhibited_by: null,
+    released_at: null,
+    fault: null,
+    redelivered: 0,
     remainder: null,
   };
 }

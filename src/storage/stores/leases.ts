@@ -154,3 +154,75 @@ export function leaseStore({ leaseClock, reader, write, onChange }: LeaseOptions
     holder: name => heldLeases(reader, leaseClock).where('name', '=', name).executeTakeFirst(),
   };
 }
+
+/** What a workspace knows of the process that sends for it. */
+export interface SendingTransaction {
+  /**
+   * Says that from now on what is due until then (epoch ms) may be sent. When a process before has never said that it
+   * ended, each first delivery of its ordering key that was due by what that process said counts as sent without an
+   * answer. Answers how many these are.
+   */
+  beginSending(until: number): Promise<number>;
+  /** Nothing that is due later is sent before this is said. It never becomes earlier. */
+  extendSending(until: number): Promise<void>;
+  /** Says that nothing is being sent any more, and that every outcome is written. */
+  endSending(): Promise<void>;
+}
+
+export const sendingTransaction = (db: Kysely<Database>, workspace: string): SendingTransaction => {
+  const extend = async (until: number): Promise<void> => {
+    await db
+      .insertInto('sending')
+      .values({ workspace, until })
+      .onConflict(conflict =>
+        conflict.column('workspace').doUpdateSet({ until }).where('sending.until', '<', until),
+      )
+      .execute();
+  };
+  return {
+    async beginSending(until) {
+      const left = await db
+        .selectFrom('sending')
+        .where('workspace', '=', workspace)
+        .select('until')
+        .executeTakeFirst();
+      const cut = left === undefined ? 0 : await markCut(db, workspace, left.until);
+      await extend(until);
+      return cut;
+    },
+    extendSending: extend,
+    async endSending() {
+      await db.deleteFrom('sending').where('workspace', '=', workspace).execute();
+    },
+  };
+};
+
+const CUT = 'the process ended without a stop: it may have been sent already';
+
+/** The state is written out, because SQLite takes a partial index only for what it can read in the text. */
+async function markCut(db: Kysely<Database>, workspace: string, until: number): Promise<number> {
+  const heads = db
+    .selectFrom('deliveries')
+    .where('workspace', '=', workspace)
+    .where('state', '=', sql.lit('waiting'))
+    .select(['id', 'next_at'])
+    .select(eb =>
+      eb.fn
+        .agg<number>('row_number')
+        .over(over => over.partitionBy(['target', 'notification', 'subject']).orderBy('id'))
+        .as('place'),
+    );
+  const { numUpdatedRows } = await db
+    .updateTable('deliveries')
+    .set({ unknown_attempts: sql<number>`unknown_attempts + 1`, last_error: CUT })
+    .where('workspace', '=', workspace)
+    .where('id', 'in', eb =>
+      eb
+        .selectFrom(heads.as('head'))
+        .where('place', '=', 1)
+        .where(or => or.or([or('next_at', 'is', null), or('next_at', '<=', until)]))
+        .select('id'),
+    )
+    .executeTakeFirst();
+  return Number(numUpdatedRows);
+}

@@ -5,7 +5,13 @@ import type { WithoutWorkspace } from '../types.ts';
 
 export type RemovedTargetRow = WithoutWorkspace<RemovedTargetTable>;
 
-const REMOVED_TARGET_COLUMNS = columnsOf<RemovedTargetRow>({ id: true, sealed: true, paused_until: true });
+const REMOVED_TARGET_COLUMNS = columnsOf<RemovedTargetRow>({
+  id: true,
+  target: true,
+  sealed: true,
+  replaced_at: true,
+  paused_until: true,
+});
 
 export interface RemovedTargetStore {
   list(): Promise<readonly RemovedTargetRow[]>;
@@ -30,10 +36,26 @@ export async function putRemovedTarget(
     .insertInto('removed_targets')
     .values({ ...row, workspace })
     .onConflict(conflict =>
-      conflict
-        .columns(['workspace', 'id'])
-        .doUpdateSet({ sealed: row.sealed, paused_until: row.paused_until }),
+      conflict.columns(['workspace', 'id']).doUpdateSet({
+        sealed: row.sealed,
+        replaced_at: row.replaced_at,
+        paused_until: row.paused_until,
+      }),
     )
+    .execute();
+}
+
+/** Says when it was removed, or null that it is configured again; an unknown id changes nothing. */
+export async function replaceRemovedTarget(
+  db: Kysely<Database>,
+  workspace: string,
+  { id, replaced_at }: Pick<RemovedTargetRow, 'id' | 'replaced_at'>,
+): Promise<void> {
+  await db
+    .updateTable('removed_targets')
+    .set({ replaced_at })
+    .where('workspace', '=', workspace)
+    .where('id', '=', id)
     .execute();
 }
 

@@ -1,6 +1,7 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely';
-import { idFloor } from '../../lib/ids.ts';
+import { idFloor, timeOf } from '../../lib/ids.ts';
 import type { Database } from '../tables.ts';
+import { HOURS_PER_ROW } from './hours.ts';
 
 interface RetentionRule {
   readonly table: string;
@@ -21,7 +22,12 @@ export interface RetentionStore {
     kind: RetentionKind,
     range: { readonly before: number; readonly after: string; readonly limit: number },
   ): Promise<{ readonly ids: readonly string[]; readonly next: string | undefined }>;
+  /** Epoch ms after which the last `most` external events that changed nothing came; undefined where there are fewer. */
+  receivedBefore(most: number): Promise<number | undefined>;
 }
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
 
 /** The newest versions of the configuration, the active one among them, stay however old they are. */
 const VERSIONS_KEPT = 20;
@@ -31,17 +37,17 @@ const incidentOfRow = sql`i.workspace = r.workspace and i.id = r.incident_id`;
 
 /**
  * A resolution is sent only where `notified` finds an alarm. Of each open incident, and of each whose resolution is still to
- * be sent to the target or to the one it is the fallback of, the last alarm that reached the target is retained.
+ * be sent to the target or to the one it is the fallback of, the last alarm that reached the target, or may have, is retained.
  */
 const deliveries: RetentionRule = {
   table: 'deliveries',
   columns: ['incident_id', 'target', 'seq', 'status', 'state', 'settled_at', 'fallback_for'],
   hasTimeOrderedIds: true,
   isExpired: before => sql`r.state <> 'waiting' and r.settled_at < ${before} and (
-    r.state <> 'sent' or r.status <> 'ALARM'
+    r.state not in ('sent', 'unknown') or r.status <> 'ALARM'
     or exists (
       select 1 from deliveries d where d.workspace = r.workspace and d.incident_id = r.incident_id
-      and d.target = r.target and d.seq > r.seq and d.state = 'sent' and d.status = 'ALARM')
+      and d.target = r.target and d.seq > r.seq and d.state in ('sent', 'unknown') and d.status = 'ALARM')
     or not (
       coalesce((select i.state from incidents i where ${incidentOfRow}), '') = 'open'
       or (
@@ -60,6 +66,13 @@ const events: RetentionRule = {
     and coalesce((
       select case when i.state = 'open' and i.last_event_at = r.created_at then 1 else 0 end
       from incidents i where ${incidentOfRow}), 0) = 0`,
+};
+
+const received: RetentionRule = {
+  table: 'received_events',
+  columns: [],
+  hasTimeOrderedIds: true,
+  isExpired: before => sql`r.id < ${idFloor(before)}`,
 };
 
 const incidents: RetentionRule = {
@@ -88,6 +101,15 @@ const messages: RetentionRule = {
     select 1 from incidents i where i.workspace = r.workspace and i.notification = r.id and i.state = 'open')`,
 };
 
+/** It stays for as long as an incident shows that it held it back. */
+const silences: RetentionRule = {
+  table: 'silences',
+  columns: ['ends_at'],
+  hasTimeOrderedIds: false,
+  isExpired: before => sql`r.ends_at < ${before} and not exists (
+    select 1 from silenced_incidents s where s.workspace = r.workspace and s.silence = r.id)`,
+};
+
 const audit: RetentionRule = {
   table: 'audit',
   columns: ['created_at'],
@@ -95,21 +117,33 @@ const audit: RetentionRule = {
   isExpired: before => sql`r.created_at < ${before}`,
 };
 
+/** After a long stop, minutes first become hours; those that cannot stay a day longer. */
 const minutes: RetentionRule = {
   table: 'minutes',
-  columns: ['hour'],
+  columns: ['hour', 'in_hours'],
   hasTimeOrderedIds: true,
-  isExpired: before => sql`r.hour < ${before}`,
+  isExpired: before => sql`r.hour < ${before} and (r.in_hours = 1 or r.hour < ${before - DAY_MS})`,
+};
+
+/** A row stays until the last of its hours is old. */
+const hours: RetentionRule = {
+  table: 'hours',
+  columns: ['start'],
+  hasTimeOrderedIds: true,
+  isExpired: before => sql`r.start <= ${before - HOURS_PER_ROW * HOUR_MS}`,
 };
 
 const RULES: Readonly<Record<RetentionKind, RetentionRule>> = {
   deliveries,
   events,
+  received,
   incidents,
   versions,
   messages,
+  silences,
   audit,
   minutes,
+  hours,
 };
 
 /** Within a `case`, PostgreSQL looks rows up by index instead of joining whole tables by its estimate of their size. */
@@ -129,6 +163,17 @@ export const retentionStore = (db: Kysely<Database>, workspace: string): Retenti
       ids: rows.filter(row => row.old === 1).map(row => row.id),
       next: rows.length < limit ? undefined : rows.at(-1)?.id,
     };
+  },
+  async receivedBefore(most) {
+    const last = await db
+      .selectFrom('received_events')
+      .where('workspace', '=', workspace)
+      .select('id')
+      .orderBy('id', 'desc')
+      .offset(most)
+      .limit(1)
+      .executeTakeFirst();
+    return last && timeOf(last.id) + 1;
   },
 });
 
@@ -157,6 +202,17 @@ export async function removeExpired(
       .where('delivery_id', 'in', removed)
       .execute();
   }
+  if (kind === 'incidents' && rows.length > 0)
+    for (const dependent of ['silenced_incidents', 'acknowledgements'] as const)
+      await db
+        .deleteFrom(dependent)
+        .where('workspace', '=', workspace)
+        .where(
+          'incident',
+          'in',
+          rows.map(row => row.id),
+        )
+        .execute();
   return rows.length;
 }
 
@@ -164,8 +220,11 @@ export async function removeExpired(
 export type RetentionKind =
   | 'deliveries'
   | 'events'
+  | 'received'
   | 'incidents'
   | 'versions'
   | 'messages'
+  | 'silences'
   | 'audit'
-  | 'minutes';
+  | 'minutes'
+  | 'hours';

@@ -18,6 +18,7 @@ import { noDial } from '../../../test/helpers/no-http.ts';
 import type { HeadgateEvent } from '../../events/event.ts';
 import { systemClock } from '../../lib/clock.ts';
 import type { HttpClient } from '../../lib/http/client.ts';
+import { wellFormedJson } from '../../lib/text.ts';
 import type { Outcome } from '../outcome.ts';
 import type { SendContext } from '../target.ts';
 import { appendLines, notificationsLog } from './notifications-log.ts';
@@ -40,6 +41,8 @@ const event: HeadgateEvent = {
   starttime: 1_706_747_240,
   endtime: 1_706_747_300,
   cribl_host: 'headgate',
+  incidentUrl: 'https://headgate.example/#/incidents/i1',
+  host: 'edge-1:9598',
   bytes: 0,
 };
 
@@ -77,6 +80,9 @@ const written = {
   id: 'e1',
   status: 'ALARM',
   severity: 'warn',
+  incidentId: 'i1',
+  incidentUrl: 'https://headgate.example/#/incidents/i1',
+  host: 'edge-1:9598',
   cribl_host: 'headgate',
 };
 
@@ -171,13 +177,14 @@ test('a line torn by a crash is closed off, so that the next stands alone', asyn
 test('any event is one line of JSON', async () => {
   const path = join(folder, 'notifications.log');
   const property = fc.asyncProperty(anyEvent, async one => {
+    const readable: unknown = JSON.parse(wellFormedJson(one._raw));
     rmSync(path, { force: true });
     expect(await send({}, [one, one])).toEqual({ kind: 'sent' });
     const lines = readFileSync(path, 'utf8').split('\n');
     expect(lines.pop()).toBe('');
     expect(lines.map(line => JSON.parse(line))).toMatchObject([
-      { id: one.id, message: one._raw },
-      { id: one.id, message: one._raw },
+      { id: one.id, message: readable },
+      { id: one.id, message: readable },
     ]);
   });
   await fc.assert(property, { numRuns: 60 });

@@ -2,10 +2,12 @@ import { type FileHandle, mkdir, open, readdir, rename, rm, rmdir, stat } from '
 import { dirname, isAbsolute, join, relative } from 'node:path';
 import * as z from 'zod';
 import type { HeadgateEvent } from '../../events/event.ts';
+import { FACT_FIELDS } from '../../events/facts.ts';
 import { SYSTEM_FIELDS } from '../../events/system-fields.ts';
 import { codeOf } from '../../lib/errors.ts';
 import { createLru } from '../../lib/lru.ts';
 import { createMutex, type Mutex } from '../../lib/mutex.ts';
+import { wellFormedJson } from '../../lib/text.ts';
 import { commonSettings, defineTarget } from '../target.ts';
 
 const FILE_NAME = 'notifications.log';
@@ -38,9 +40,11 @@ export const notificationsLog = defineTarget({
   templates: [],
   references: [],
   needsRecipients: false,
+  isRecord: true,
   usesProcessIdentity: () => undefined,
   // Its schema only accepts folders below the log folder.
   files: [{ path: ['logsDir'], isConfined: true }],
+  showsRepeats: () => false,
   concurrency: () => 1,
   skipReason: (_, { logNotifications }) => (logNotifications ? undefined : LOGGING_OFF),
   async send(events, settings, context) {
@@ -58,11 +62,17 @@ export const notificationsLog = defineTarget({
       return { kind: 'retry', reason: `${path} cannot be written (${codeOf(error)}): ${remedy}` };
     }
   },
+  preview: (events, { logsDir }) => ({
+    kind: 'text',
+    title: join(logsDir, FILE_NAME),
+    text: events.map(line).join(''),
+  }),
 });
 
 function line(event: HeadgateEvent): string {
-  const attached = SYSTEM_FIELDS.flatMap(field => (field in event ? [[field, event[field]]] : []));
-  return `${JSON.stringify({
+  const others = ['incidentId', 'incidentUrl', ...FACT_FIELDS, ...SYSTEM_FIELDS];
+  const attached = others.flatMap(field => (field in event ? [[field, event[field]]] : []));
+  return `${wellFormedJson({
     time: new Date(event.starttime * 1000).toISOString(),
     channel: event.cribl_notification,
     message: event._raw,

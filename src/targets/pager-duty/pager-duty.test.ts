@@ -32,6 +32,7 @@ test('an alarm triggers an alert with the known details, and its end resolves th
   expect(await send(alarm, { group: 'edge', class: 'silence', component: 'syslog' })).toEqual({
     kind: 'sent',
     httpStatus: 202,
+    answer: `{"status":"success","message":"Event processed","dedup_key":"${alarm.incidentId}"}`,
   });
   expect(lastBody()).toEqual({
     routing_key: KEY,
@@ -42,6 +43,7 @@ test('an alarm triggers an alert with the known details, and its end resolves th
     links: [
       { href: alarm.incidentUrl, text: 'Incident' },
       { href: alarm.runbookUrl, text: 'Runbook' },
+      { href: alarm.silenceUrl, text: 'Silence' },
     ],
     payload: {
       summary: 'Source syslog:app had no data for 60s',

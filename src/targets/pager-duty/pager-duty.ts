@@ -1,10 +1,17 @@
 import * as z from 'zod';
 import { deliveryHintsOf } from '../../events/delivery-hints.ts';
 import { type HeadgateEvent, parseSeverity } from '../../events/event.ts';
+import { factLines, reminderNote } from '../../events/facts.ts';
 import { httpUrl, secretText } from '../../lib/schemas.ts';
 import { truncate, wellFormedJson } from '../../lib/text.ts';
 import { VERSION } from '../../lib/version.ts';
-import { retrySettings, sendRequest } from '../http-target.ts';
+import {
+  connectionOf,
+  connectionSecrets,
+  connectionSettings,
+  requestPatienceMs,
+} from '../http-connection.ts';
+import { retrySettings, sendRequest, type TargetRequest } from '../http-target.ts';
 import type { Outcome } from '../outcome.ts';
 import { commonSettings, defineTarget } from '../target.ts';
 
@@ -20,45 +27,61 @@ const severity = z
 
 const detail = z.string().min(1).max(1024).optional();
 
+const schema = z.strictObject({
+  ...commonSettings,
+  type: z.literal('pager_duty').describe('Kind of target.'),
+  routingKey: routingKey.describe('Integration key of the service.'),
+  severity: severity.describe('Severity of the alerts; warn is read as warning.'),
+  group: detail.describe('Group the alerts belong to.'),
+  class: detail.describe('Class of the alerts.'),
+  component: detail.describe('Component the alerts are about.'),
+  url: httpUrl
+    .default('https://events.pagerduty.com/v2/enqueue')
+    .describe(
+      'Address of the Events API; for accounts in the European region `https://events.eu.pagerduty.com/v2/enqueue`.',
+    )
+    .meta({ destination: true }),
+  ...retrySettings,
+  ...connectionSettings,
+});
+
+type PagerDutySettings = z.output<typeof schema>;
+
 /** Opens and resolves alerts by the Events API v2 of PagerDuty. */
 export const pagerDuty = defineTarget({
   type: 'pager_duty',
   description: 'Opens and resolves alerts in PagerDuty.',
   neverGroups: () => true,
-  schema: z.strictObject({
-    ...commonSettings,
-    type: z.literal('pager_duty').describe('Kind of target.'),
-    routingKey: routingKey.describe('Integration key of the service.'),
-    severity: severity.describe('Severity of the alerts; warn is read as warning.'),
-    group: detail.describe('Group the alerts belong to.'),
-    class: detail.describe('Class of the alerts.'),
-    component: detail.describe('Component the alerts are about.'),
-    url: httpUrl
-      .default('https://events.pagerduty.com/v2/enqueue')
-      .describe(
-        'Address of the Events API; for accounts in the European region `https://events.eu.pagerduty.com/v2/enqueue`.',
-      )
-      .meta({ destination: true }),
-    ...retrySettings,
-  }),
+  schema,
   templates: [],
   references: [],
   needsRecipients: false,
   usesProcessIdentity: () => undefined,
   files: [],
+  showsRepeats: () => false,
   concurrency: () => 5,
-  keepsOpen: true,
-  destination: ({ routingKey, url }) => `${routingKey.reveal()} ${url}`,
+  patienceMs: settings => requestPatienceMs(settings),
+  keepsOpen: () => true,
+  opensAt: ['routingKey', 'url'],
   async send([event], settings, context) {
     if (event === undefined) return { kind: 'sent' };
-    const { url } = settings;
-    const key = settings.routingKey.reveal();
-    const headers = { 'content-type': 'application/json', 'user-agent': `headgate/${VERSION}` };
-    const body = pagerDutyEvent(event, { ...settings, routingKey: key });
-    const request = { url, headers, body, retries: settings, secrets: [key] };
-    return withKeyRemedy(await sendRequest(request, context));
+    return withKeyRemedy(await sendRequest(requestOf(event, settings), context));
   },
+  preview: ([event], settings) =>
+    event === undefined
+      ? { kind: 'nothing', reason: 'no event' }
+      : { kind: 'request', request: requestOf(event, settings) },
 });
+
+function requestOf(event: HeadgateEvent, settings: PagerDutySettings): TargetRequest {
+  const { url } = settings;
+  const key = settings.routingKey.reveal();
+  const headers = { 'content-type': 'application/json', 'user-agent': `headgate/${VERSION}` };
+  const body = pagerDutyEvent(event, { ...settings, routingKey: key });
+  const secrets = [key, ...connectionSecrets(settings)];
+  const connection = connectionOf(settings);
+  return { url, headers, body, connection, retries: settings, secrets };
+}
 
 /**
  * Adds the remedy for a wrong key, which fails every message: the answer has the same status as one to a wrong event.
@@ -100,13 +123,15 @@ export function pagerDutyEvent(event: HeadgateEvent, settings: AlertSettings): s
     event_action: 'trigger',
     client: 'Headgate',
     ...(url !== undefined && { client_url: url }),
-    links: [linkOf(event.incidentUrl, 'Incident'), linkOf(event.runbookUrl, 'Runbook')].flatMap(
-      link => link ?? [],
-    ),
+    links: [
+      linkOf(event.incidentUrl, 'Incident'),
+      linkOf(event.runbookUrl, 'Runbook'),
+      linkOf(event.silenceUrl, 'Silence'),
+    ].flatMap(link => link ?? []),
   };
   const payload = payloadOf(event, settings);
   const bytes = Buffer.byteLength(wellFormedJson({ ...rest, payload: { ...payload, custom_details: {} } }));
-  const details = detailsWithin(MAX_BYTES - bytes, event);
+  const details = detailsWithin(MAX_BYTES - bytes, withFacts(event));
   return wellFormedJson({ ...rest, payload: { ...payload, custom_details: details } });
 }
 
@@ -114,7 +139,9 @@ function payloadOf(event: HeadgateEvent, settings: AlertSettings) {
   const time = new Date(event._time * 1000);
   const { group, component } = settings;
   return {
-    summary: oneLine(event._raw, MAX_SUMMARY) ?? `${event.cribl_notification}: ${event.status}`,
+    summary:
+      oneLine(`${event._raw}${reminderNote(event)}`, MAX_SUMMARY) ??
+      `${event.cribl_notification}: ${event.status}`,
     source: sourceOf(event),
     severity: severityOf(event) ?? settings.severity,
     ...(!Number.isNaN(time.getTime()) && { timestamp: time.toISOString() }),
@@ -122,6 +149,12 @@ function payloadOf(event: HeadgateEvent, settings: AlertSettings) {
     ...(group !== undefined && { group }),
     ...(settings.class !== undefined && { class: settings.class }),
   };
+}
+
+/** The event with its facts for people: its own fields of them are numbers. */
+function withFacts(event: HeadgateEvent): HeadgateEvent {
+  const lines = factLines(event);
+  return lines.length === 0 || Object.hasOwn(event, 'facts') ? event : { ...event, facts: lines.join('\n') };
 }
 
 /** Names the subject of the event, or else its sender. */

@@ -97,3 +97,17 @@ test('a filter that cannot be read is refused with its place', () => {
     expect.objectContaining({ issues: [expect.objectContaining({ path: ['routes', 0, 'filter'] })] }),
   );
 });
+
+test('a route is taken in its active windows alone, by the time of the event', () => {
+  const targets = world(
+    router('r', [
+      { filter: 'true', output: 'a', activeWindows: [{ times: ['22:00-06:00'] }, { weekdays: ['sun'] }] },
+      { filter: 'true', output: 'b' },
+    ]),
+  );
+  const at = (time: string) => reached(['r'], { ...alarm, _time: Date.parse(time) / 1000 }, targets);
+  expect(at('2026-01-02T23:00:00Z')).toEqual(['a']);
+  expect(at('2026-01-03T05:59:59Z')).toEqual(['a']);
+  expect(at('2026-01-03T06:00:00Z')).toEqual(['b']);
+  expect(at('2026-01-04T12:00:00Z')).toEqual(['a']);
+});

@@ -1,4 +1,5 @@
 import type { HeadgateEvent } from '../../events/event.ts';
+import { factsOf, reminderNote } from '../../events/facts.ts';
 import { systemFieldLines } from '../../events/system-fields.ts';
 import { truncate } from '../../lib/text.ts';
 
@@ -29,22 +30,33 @@ const MAX_NAMED_NOTIFICATIONS = 10;
 /** Limit for the address in a link, as it is written. */
 const MAX_LINK = 2000;
 
-export function slackMessage(events: readonly HeadgateEvent[]): SlackMessage {
+/** `linesOf` gives the system fields of an event that are shown. */
+export function slackMessage(
+  events: readonly HeadgateEvent[],
+  linesOf: LinesOf = systemFieldLines,
+): SlackMessage {
   const [only] = events;
-  return events.length === 1 && only !== undefined ? oneEvent(only) : severalEvents(events);
+  return events.length === 1 && only !== undefined ? oneEvent(only, linesOf) : severalEvents(events, linesOf);
 }
 
-function oneEvent(event: HeadgateEvent): SlackMessage {
+type LinesOf = (event: HeadgateEvent) => readonly string[];
+
+function oneEvent(event: HeadgateEvent, linesOf: LinesOf): SlackMessage {
   const { description } = event;
-  const links = [linkTo(event.incidentUrl, 'Incident'), linkTo(event.runbookUrl, 'Runbook')].filter(isGiven);
-  const details = [event.cribl_notification, event.severity].map(detail =>
-    escaped(String(detail), MAX_SHORT_TEXT),
-  );
+  const links = [
+    linkTo(event.incidentUrl, 'Incident'),
+    linkTo(event.runbookUrl, 'Runbook'),
+    linkTo(event.silenceUrl, 'Silence'),
+  ].filter(isGiven);
+  const details = [event.cribl_notification, event.severity].map(detail => escaped(detail, MAX_SHORT_TEXT));
   const inOneText = links.join(' · ');
   const notes = [
-    [...details, timeOf(event)].filter(isGiven).join(' · '),
+    // A context has ten elements at most.
+    [[...details, dateOf(event._time)].filter(isGiven).join(' · '), factsText(event)]
+      .filter(isGiven)
+      .join('\n'),
     ...(inOneText.length <= MAX_TEXT ? [inOneText] : links),
-    ...systemFieldLines(event).map(line => escaped(line, MAX_SHORT_TEXT)),
+    ...linesOf(event).map(line => escaped(line, MAX_SHORT_TEXT)),
   ].filter(isGiven);
   return {
     text: escaped(textOf(event), MAX_TEXT),
@@ -56,7 +68,7 @@ function oneEvent(event: HeadgateEvent): SlackMessage {
   };
 }
 
-function severalEvents(events: readonly HeadgateEvent[]): SlackMessage {
+function severalEvents(events: readonly HeadgateEvent[], linesOf: LinesOf): SlackMessage {
   const alarms = events.filter(({ status }) => status === 'ALARM').length;
   const counts = [`${alarms} ALARM`, `${events.length - alarms} OK`].filter(text => !text.startsWith('0 '));
   const title = `${events.length} messages: ${counts.join(', ')}`;
@@ -66,16 +78,27 @@ function severalEvents(events: readonly HeadgateEvent[]): SlackMessage {
     text: escaped(`${title}. ${shown.map(textOf).join('; ')}`, MAX_TEXT),
     blocks: [
       section(`*${title}*`),
-      ...shown.map(event => section(`${headline(event, MAX_SHORT_TEXT)}\n${notesOf(event)}`)),
+      ...shown.map(event => section(`${headline(event, MAX_SHORT_TEXT)}\n${notesOf(event, linesOf)}`)),
       ...(rest.length > 0 ? [context([escaped(restOf(rest), MAX_TEXT)])] : []),
     ],
   };
 }
 
-function notesOf(event: HeadgateEvent): string {
-  const own = [event.cribl_notification, event.severity, ...systemFieldLines(event)].join(' · ');
-  return [escaped(own, MAX_SHORT_TEXT), linkTo(event.incidentUrl, 'Incident')].filter(isGiven).join(' · ');
+function notesOf(event: HeadgateEvent, linesOf: LinesOf): string {
+  const own = [event.cribl_notification, event.severity, ...linesOf(event)].join(' · ');
+  const texts = [escaped(own, MAX_SHORT_TEXT), factsText(event), linkTo(event.incidentUrl, 'Incident')];
+  return texts.filter(isGiven).join(' · ');
 }
+
+/** Where it happened, what was there before, and since when it lasts, unless since now. */
+const factsText = (event: HeadgateEvent): string =>
+  factsOf(event)
+    .filter(({ at }) => at !== event._time)
+    .map(({ label, text, at, note }) => {
+      const value = (at === undefined ? undefined : dateOf(at)) ?? escaped(text, MAX_SHORT_TEXT);
+      return `${label}: ${value}${note === undefined ? '' : ` (${note})`}`;
+    })
+    .join(' · ');
 
 /** Counts the events that are not shown, by notification, so that none is omitted silently. */
 function restOf(events: readonly HeadgateEvent[]): string {
@@ -97,13 +120,13 @@ const MARKS = { info: '🔵', warn: '🟠', error: '🔴', fatal: '🔴' } as co
 
 /** Slack refuses a message without a text. */
 const textOf = (event: HeadgateEvent): string =>
-  isText(event._raw) ? event._raw : `${event.cribl_notification}: ${event.status}`;
+  `${isText(event._raw) ? event._raw : `${event.cribl_notification}: ${event.status}`}${reminderNote(event)}`;
 
 const isText = (value: unknown): value is string => typeof value === 'string' && /\S/u.test(value);
 const isGiven = (text: string | undefined): text is string => text !== undefined && text !== '';
 
 /** Shows each reader the time in the own time zone; the text behind the bar is for clients that cannot. */
-function timeOf({ _time: seconds }: HeadgateEvent): string | undefined {
+function dateOf(seconds: number): string | undefined {
   const time = new Date(seconds * 1000);
   if (!Number.isSafeInteger(seconds) || Number.isNaN(time.getTime())) return undefined;
   return `<!date^${seconds}^{date_short_pretty} {time_secs}|${time.toISOString()}>`;

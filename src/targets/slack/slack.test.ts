@@ -33,16 +33,25 @@ const textsOf = (payload: unknown): readonly string[] =>
 
 test('an event is posted with its text, its start, the known details and a link', async () => {
   const { outcome, sent, payload } = await post();
-  expect(outcome).toEqual({ kind: 'sent', httpStatus: 200 });
+  expect(outcome).toEqual({ kind: 'sent', httpStatus: 200, answer: 'ok' });
   expect(sent?.path).toBe(KEY);
   expect(payload.text).toBe('Source syslog:app had no data for 60s');
   expect(textsOf(payload.blocks)).toEqual([
     '🟠 Source syslog:app had no data for 60s',
     'The application of the shop.',
     'app_silent · warn · <!date^1706747300^{date_short_pretty} {time_secs}|2024-02-01T00:28:20.000Z>',
-    '<https://headgate.example/#/incidents/0192f0c1-7a00-7000-8000-000000000001|Incident> · <https://wiki.example/app-silent?a=1&amp;b=2|Runbook>',
-    'cribl_host: headgate',
+    '<https://headgate.example/#/incidents/0192f0c1-7a00-7000-8000-000000000001|Incident> · <https://wiki.example/app-silent?a=1&amp;b=2|Runbook> · <https://headgate.example/silences/new?matcher=cribl_notification%3Dapp_silent&amp;matcher=input%3Dsyslog%3Aapp|Silence>',
   ]);
+});
+
+test('system fields are shown where the settings ask for them', async () => {
+  const { payload } = await post([alarm], undefined, { systemFields: ['cribl_host'] });
+  expect(textsOf(payload.blocks).at(-1)).toBe('cribl_host: headgate');
+});
+
+test('a reminder says which one it is and since when, behind the same text', async () => {
+  const { payload } = await post([{ ...alarm, reminder: 2, since: alarm._time - 125 }]);
+  expect(payload.text).toBe('Source syslog:app had no data for 60s – still, for 2m 5s (reminder 2)');
 });
 
 test('its end is green', async () => {
@@ -98,7 +107,7 @@ test('events that waited go in one message, up to twenty shown and the rest coun
   const texts = textsOf(payload.blocks);
   expect(texts).toHaveLength(22);
   expect(texts[0]).toBe('*30 messages: 29 ALARM, 1 OK*');
-  expect(texts[4]).toMatch(/^🟢 text 3\nmany · warn · cribl_host: headgate · <https:.*\|Incident>$/);
+  expect(texts[4]).toMatch(/^🟢 text 3\nmany · warn · <https:.*\|Incident>$/);
   expect(texts[21]).toBe('and 10 more: many 5, few 5');
   expect((await post(events.slice(0, 2))).payload.blocks).toHaveLength(3);
 });
@@ -111,6 +120,22 @@ test('no event and no batch of events makes a message that Slack refuses', () =>
     { numRuns: 300 },
   );
 });
+
+test.each(['{"ok":true}', ' {"success": true}\n', '{"success":true,"error":null}'])(
+  'a server that takes what Slack takes may answer %s',
+  async body => {
+    const { outcome } = await post([alarm], { status: 200, body });
+    expect(outcome).toMatchObject({ kind: 'sent', httpStatus: 200 });
+  },
+);
+
+test.each(['{"ok":false}', '{"success":false}', '{"ok":true,"error":"x"}', '{}', 'true', '<html>hi</html>'])(
+  'an answer of %s is no success',
+  async body => {
+    const { outcome } = await post([alarm], { status: 200, body });
+    expect(outcome).toMatchObject({ kind: 'retry' });
+  },
+);
 
 test.each([
   [400, 'invalid_payload', { kind: 'refused', isAboutMessage: true }],

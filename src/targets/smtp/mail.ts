@@ -1,6 +1,7 @@
 import { domainToASCII } from 'node:url';
 import { deliveryHintsOf } from '../../events/delivery-hints.ts';
 import type { HeadgateEvent } from '../../events/event.ts';
+import { factLines, reminderNote, utcTime } from '../../events/facts.ts';
 import { SYSTEM_FIELDS } from '../../events/system-fields.ts';
 import { renderTemplate, type Template } from '../../expressions/template.ts';
 import { truncateToBytes } from '../../lib/text.ts';
@@ -92,6 +93,8 @@ export interface MailContext {
   readonly conf: MailConf;
   /** Epoch ms. */
   readonly now: number;
+  /** False where system fields are left out of our own text. */
+  readonly showsSystemFields?: boolean | undefined;
   /** Reports the warnings of `subject` and `body`. */
   readonly report: TemplateReporter;
 }
@@ -99,12 +102,12 @@ export interface MailContext {
 /** Makes the texts of a mail, by the notification's `conf` or else by default. */
 export function mailText(events: readonly HeadgateEvent[], context: MailContext): MailText {
   const { conf } = context;
-  const links = events.flatMap(({ incidentUrl, runbookUrl }) =>
-    [incidentUrl, runbookUrl].filter(isWebAddress),
+  const links = events.flatMap(({ incidentUrl, runbookUrl, silenceUrl }) =>
+    [incidentUrl, runbookUrl, silenceUrl].filter(isWebAddress),
   );
   const ownBody = conf.body?.text.trimStart() ?? '';
   const isHtml = /^<[a-z!]/i.test(ownBody);
-  const text = joinEvents(events, event => (isHtml ? defaultText(event) : ownText(event, context)));
+  const text = joinEvents(events, event => (isHtml ? defaultText(event, context) : ownText(event, context)));
   const markup = conf.body !== undefined && isHtml ? renderMarkup(events, conf.body, context) : undefined;
   return { subject: subjectOf(events, context), text, html: markup ?? wrapInPage(withLinks(text, links)) };
 }
@@ -113,7 +116,7 @@ export function mailText(events: readonly HeadgateEvent[], context: MailContext)
 function ownText(event: HeadgateEvent, context: MailContext): string {
   const { body } = context.conf;
   const own = body === undefined ? '' : renderSetting('body', body, event, context);
-  return /\S/u.test(own) ? own : defaultText(event);
+  return /\S/u.test(own) ? own : defaultText(event, context);
 }
 
 function renderSetting(
@@ -132,7 +135,10 @@ function subjectOf(events: readonly HeadgateEvent[], context: MailContext): stri
   const [first] = events;
   if (first === undefined) return '';
   const own = subject === undefined ? '' : oneLine(renderSetting('subject', subject, first, context));
-  const line = own === '' ? oneLine(`[${first.status}] ${first.cribl_notification}: ${first._raw}`) : own;
+  const line =
+    own === ''
+      ? oneLine(`[${first.status}] ${first.cribl_notification}: ${first._raw}${reminderNote(first)}`)
+      : own;
   const more = events.length > 1 ? ` (and ${events.length - 1} more)` : '';
   const characters = [...line];
   const maxLength = MAX_SUBJECT - more.length;
@@ -178,31 +184,29 @@ const DETAIL_FIELDS: readonly (readonly [field: string, label: string])[] = [
   ['timeWindow', 'Window'],
 ];
 
-function defaultText(event: HeadgateEvent): string {
+function defaultText(event: HeadgateEvent, { showsSystemFields = true }: MailContext): string {
   const line = (label: string, value: unknown): string[] =>
     value === undefined || value === null || value === '' ? [] : [`${label}: ${String(value)}`];
   const context = [
     ...line('Status', event.status),
     ...line('Severity', event.severity),
     ...line('Notification', event.cribl_notification),
-    ...line('Since', event.status === 'ALARM' ? utc(event.starttime * 1000) : undefined),
-    ...line('Time', utc(event._time * 1000)),
+    ...line('Time', utcTime(event._time * 1000)),
+    ...factLines(event),
     ...DETAIL_FIELDS.flatMap(([field, label]) => line(label, event[field])),
-    ...line('Pipeline', deliveryHintsOf(event).__pipeline),
-    ...SYSTEM_FIELDS.flatMap(field => line(field, event[field])),
+    ...(showsSystemFields ? SYSTEM_FIELDS.flatMap(field => line(field, event[field])) : []),
   ];
   const rest = [
     ...line('Description', event.description),
     ...line('Runbook', event.runbookUrl),
     ...line('Incident', event.incidentUrl),
+    ...line('Silence', event.silenceUrl),
   ];
-  return [event._raw, context.join('\n'), ...(rest.length > 0 ? [rest.join('\n')] : [])].join('\n\n');
-}
-
-/** `2019-08-04 18:22:24 UTC`; empty for an invalid time. */
-function utc(ms: number): string {
-  const time = new Date(ms);
-  return Number.isNaN(time.getTime()) ? '' : `${time.toISOString().slice(0, 19).replace('T', ' ')} UTC`;
+  return [
+    `${event._raw}${reminderNote(event)}`,
+    context.join('\n'),
+    ...(rest.length > 0 ? [rest.join('\n')] : []),
+  ].join('\n\n');
 }
 
 /** The state of backpressure, in Cribl's words. */
@@ -222,7 +226,7 @@ function mailFields(event: HeadgateEvent, now: number): Readonly<Record<string, 
     worker_group: group,
     __worker_group: group,
     __pipeline: pipeline,
-    timestamp: utc(now),
+    timestamp: utcTime(now),
     timewindow: event.timeWindow,
     queue_usage: event.usageThreshold,
     name: event.input ?? event.output ?? event.key,

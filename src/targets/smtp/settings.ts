@@ -1,51 +1,13 @@
-import { X509Certificate } from 'node:crypto';
 import { isIPv6 } from 'node:net';
 import * as z from 'zod';
 import { withAliases } from '../../lib/aliases.ts';
-import { secretText } from '../../lib/schemas.ts';
+import { EVEN_WHEN_INVALID, secretText } from '../../lib/schemas.ts';
 import { Secret } from '../../lib/secret.ts';
 import { mailAddress } from '../recipients.ts';
-import { commonSettings, EVEN_WHEN_INVALID } from '../target.ts';
-
-const TLS_VERSIONS = ['TLSv1', 'TLSv1.1', 'TLSv1.2', 'TLSv1.3'] as const;
-const tlsVersion = z.enum(TLS_VERSIONS).optional();
-
-const PEM = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
-
-function areCertificates(text: string): boolean {
-  const found = text.match(PEM) ?? [];
-  try {
-    return found.length > 0 && found.every(one => new X509Certificate(one).serialNumber !== '');
-  } catch {
-    return false;
-  }
-}
-
-const certificates = z
-  .string()
-  .max(256 * 1024)
-  .refine(areCertificates, {
-    error: 'must be certificates as PEM, each from BEGIN CERTIFICATE to END CERTIFICATE',
-  });
-
-const tls = z
-  .strictObject({
-    rejectUnauthorized: z.boolean().default(true).describe('Refuse certificates that nobody vouches for.'),
-    minVersion: tlsVersion.describe('Oldest version of TLS that is spoken.'),
-    maxVersion: tlsVersion.describe('Newest version of TLS that is spoken.'),
-    ca: certificates
-      .optional()
-      .describe('Certificates of your own authority as PEM, beside the known ones: `${file:/path}`.'),
-  })
-  .superRefine(({ minVersion, maxVersion }, context) => {
-    if (minVersion === undefined || maxVersion === undefined) return;
-    if (TLS_VERSIONS.indexOf(minVersion) > TLS_VERSIONS.indexOf(maxVersion))
-      context.addIssue({
-        code: 'custom',
-        path: ['minVersion'],
-        message: 'must not be newer than maxVersion',
-      });
-  });
+import { stepLimit } from '../step-limit.ts';
+import { commonSettings } from '../target.ts';
+import { tlsSettingsWithTrust } from '../tls-settings.ts';
+import { SMTP_TIMEOUTS, type SmtpStep } from './steps.ts';
 
 const HOST = 'must be a host name or an address, without port';
 /** A host with colons or brackets must be an IPv6 address. */
@@ -57,6 +19,29 @@ const host = z
   .max(255)
   .regex(/^[A-Za-z0-9]([\w.-]*[\w.])?$|^\[?[0-9A-Fa-f:.]+\]?$/, { error: HOST, abort: true })
   .refine(isNameOrAddress, { error: HOST });
+
+/** A name of several parts, or an address in brackets (RFC 5321 section 4.1.3). */
+const ehloName = z
+  .string()
+  .max(255)
+  .regex(
+    /^([A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?)+|\[[0-9A-Fa-f:.]+\]|\[IPv6:[0-9A-Fa-f:.]+\])$/,
+    {
+      error: "must be a whole name such as 'mail.example.com', or an address in brackets",
+    },
+  );
+
+const seconds = (step: SmtpStep) => stepLimit({ byDefault: SMTP_TIMEOUTS[step], most: 3600 });
+const timeouts = z.strictObject({
+  connect: seconds('connect').describe('Looking the name up and connecting, TLS from the start included.'),
+  greeting: seconds('greeting').describe('Waiting for the greeting of the server.'),
+  hello: seconds('hello').describe('Each answer to EHLO, STARTTLS and AUTH.'),
+  mail: seconds('mail').describe('The answer to MAIL FROM.'),
+  rcpt: seconds('rcpt').describe('The answer to each RCPT TO.'),
+  data: seconds('data').describe('The answer to DATA.'),
+  block: seconds('block').describe('Writing the mail.'),
+  end: seconds('end').describe('The answer to the final dot, by which the server takes the mail.'),
+});
 
 /** `SSL` means TLS from the first byte in some of Cribl's files. */
 const encryption = z
@@ -88,13 +73,27 @@ const fields = z
       .describe("Password; '' for a server that asks for none.")
       .meta({ aliases: ['password'] }),
     from: mailAddress.describe('Address of the sender.'),
+    ehloName: ehloName
+      .optional()
+      .describe(
+        "Name that the server is greeted with, one that it can look up. Without it the machine's name, or the address that mail is sent from where that has no domain; the address as well after the server has refused the name.",
+      ),
+    timeouts: timeouts
+      .optional()
+      .describe(
+        'Time limits of the steps of a mail in seconds, or as durations such as `5m`, by default those of RFC 5321; a mail as a whole has as long as its steps together.',
+      ),
     encryptionOption: encryption
       .optional()
       .describe(
         'Without it: TLS from the start on port 465, STARTTLS on others. NONE sends passwords in clear; SSL is read as TLS.',
       )
       .meta({ protection: true }),
-    tls: tls.prefault({}).describe('How certificates are judged.').meta({ protection: true }),
+    tls: tlsSettingsWithTrust
+      .prefault({})
+      .describe('How certificates are judged.')
+      .meta({ protection: true })
+      .meta({ protection: true }),
   })
   .superRefine(({ smtpUsername, smtpPassword }, context) => {
     const [user, password] = [isGiven(smtpUsername), isGiven(smtpPassword)];

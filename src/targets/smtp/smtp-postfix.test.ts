@@ -58,3 +58,22 @@ test('Postfix accepts mail over STARTTLS with a password, and reports the recipi
   const plain = await sendMail({ ...settings, encryptionOption: 'NONE' });
   expect(plain).toMatchObject({ kind: 'refused' });
 });
+
+test('Postfix that cannot look the name of the sender up gets its address, and the name that is set', async () => {
+  const server = await postfix(
+    'smtpd_helo_required = yes',
+    'smtpd_helo_restrictions = reject_invalid_helo_hostname, reject_non_fqdn_helo_hostname, reject_unknown_helo_hostname',
+  );
+  const settings = {
+    port: server.port,
+    tls: { ca: readFileSync(server.ca, 'utf8') },
+    ...{ smtpUsername: server.user, smtpPassword: server.password },
+    ehloName: 'only-inside.invalid',
+  };
+  expect(await sendMail(settings, { deliveryId: 'd-1' })).toEqual({ kind: 'sent' });
+  await until(() => server.mailbox('ops').length === 1, 'the mail');
+  expect(readMail(server.mailbox('ops')[0] ?? '').headers.get('received')?.[0]).toMatch(
+    /from \[127\.0\.0\.1\]/,
+  );
+  expect(server.log('Helo command rejected')).not.toEqual([]);
+});

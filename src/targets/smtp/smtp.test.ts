@@ -7,7 +7,9 @@ import { mailServer, rawServer } from '../../../test/helpers/mail-server.ts';
 import { readMail } from '../../../test/helpers/read-mail.ts';
 import { sendMail } from '../../../test/helpers/send-mail.ts';
 import { until } from '../../../test/helpers/until.ts';
+import type { Outcome } from '../outcome.ts';
 import { mailConf } from '../recipients.ts';
+import { smtp } from './smtp.ts';
 
 const to = (emailRecipient: object, more: object = {}) => ({ emailRecipient, ...more });
 
@@ -30,14 +32,15 @@ test('a mail describes the event in its subject, as text and as HTML', async () 
   ]);
   for (const line of [
     'Severity: warn',
-    'Since: 2024-02-01 00:27:20 UTC',
+    'Time: 2024-02-01 00:28:20 UTC',
     'Pipeline: edge',
-    'cribl_host: headgate',
     'Description: The application of the shop.',
     'Runbook: https://wiki.example/app-silent?a=1&b=2',
     `Incident: ${String(alarm.incidentUrl)}`,
+    `Silence: ${String(alarm.silenceUrl)}`,
   ])
     expect(text.split('\n')).toContain(line);
+  expect(text).not.toContain('cribl_host');
   expect(html).toContain(
     '<a href="https://wiki.example/app-silent?a=1&amp;b=2">https://wiki.example/app-silent?a=1&amp;b=2</a>',
   );
@@ -319,8 +322,99 @@ test('a server that does not answer has failed before the attempt is over', asyn
   const clock = testClock();
   const sent = sendMail({ port }, { clock });
   await until(() => isThere);
-  await clock.advance(50_000);
-  expect(await sent).toEqual({ kind: 'retry', reason: `127.0.0.1:${port}: no end within 50 s` });
+  await clock.advance(299_999);
+  await clock.advance(1);
+  const reason = `127.0.0.1:${port}: timed out after 300 s waiting for the greeting`;
+  expect(await sent).toEqual({ kind: 'retry', reason });
+});
+
+const RFC_5321: readonly (readonly [step: string, seconds: number, doing: string, kind: string])[] = [
+  ['EHLO', 300, 'waiting for the answer to EHLO', 'retry'],
+  ['MAIL', 300, 'waiting for the answer to MAIL', 'retry'],
+  ['RCPT', 300, 'waiting for the answer to RCPT', 'retry'],
+  ['DATA', 120, 'waiting for the answer to DATA', 'retry'],
+  ['.', 600, 'waiting for the answer to the final dot', 'unknown'],
+];
+
+/** A server that falls silent at a command, or at the final dot. */
+async function silentAt(
+  command: string,
+): Promise<{ readonly port: number; readonly isSilent: () => boolean }> {
+  let isSilent = false;
+  const port = await rawServer(socket => {
+    let isInMail = false;
+    let heard = '';
+    socket.write('220 here\r\n');
+    socket.on('data', chunk => {
+      heard += chunk.toString('latin1');
+      if (isInMail ? !heard.endsWith('\r\n.\r\n') : !heard.endsWith('\r\n')) return;
+      const verb = isInMail ? '.' : heard.slice(0, 4);
+      heard = '';
+      isInMail = verb === 'DATA';
+      if (verb === command) isSilent = true;
+      else socket.write(isInMail ? '354 go on\r\n' : '250 fine\r\n');
+    });
+  });
+  return { port, isSilent: () => isSilent };
+}
+
+test.each(RFC_5321)('%s is waited for as long as RFC 5321 says', async (command, seconds, doing, kind) => {
+  const { port, isSilent } = await silentAt(command);
+  const clock = testClock();
+  let outcome: Outcome | undefined;
+  const sent = sendMail({ port }, { clock }).then(ended => {
+    outcome = ended;
+  });
+  await until(isSilent);
+  await new Promise(resolve => setImmediate(resolve));
+  await clock.advance(seconds * 1000 - 1);
+  expect(outcome).toBeUndefined();
+  await clock.advance(1);
+  await sent;
+  expect(outcome).toEqual({ kind, reason: `127.0.0.1:${port}: timed out after ${seconds} s ${doing}` });
+});
+
+test('a step has the time that the settings give it, and a mail that of its steps together', async () => {
+  const { port, isSilent } = await silentAt('MAIL');
+  const clock = testClock();
+  const sent = sendMail({ port, timeouts: { mail: 7 } }, { clock });
+  await until(isSilent);
+  await clock.advance(7000);
+  expect(await sent).toMatchObject({ reason: expect.stringContaining('timed out after 7 s') });
+  const { patienceMs } = smtp.configure({
+    ...{ id: 'm', type: 'smtp', host: 'mail.example', port: 25, from: 'a@example.com' },
+    ...{ smtpUsername: '', smtpPassword: '' },
+  });
+  expect(patienceMs).toBe(2_400_000);
+});
+
+test('a server is greeted with the name that is set', async () => {
+  const { port, mails } = await mailServer();
+  expect(await sendMail({ port, ehloName: 'out.example.com' })).toEqual({ kind: 'sent' });
+  expect(mails[0]?.hello).toBe('out.example.com');
+  expect(() => smtp.configure({ id: 'm', type: 'smtp', ehloName: 'localhost' })).toThrow(/ehloName/);
+});
+
+test.each([
+  [
+    '504 5.7.4 unrecognized',
+    '250-here\r\n250 AUTH GSSAPI XOAUTH2\r\n',
+    /offers AUTH GSSAPI XOAUTH2, and this signs in by PLAIN/,
+  ],
+  [
+    '535 5.7.8 no',
+    '250-here\r\n250 AUTH PLAIN LOGIN\r\n',
+    /check smtpUsername and smtpPassword; the server offers AUTH PLAIN LOGIN$/,
+  ],
+])('what a server offers is shown where it answers %s', async (reply, hello, reason) => {
+  const port = await rawServer(socket => {
+    socket.write('220 here\r\n');
+    socket.on('data', chunk => socket.write(chunk.toString().startsWith('EHLO') ? hello : `${reply}\r\n`));
+  });
+  const login = { smtpUsername: 'u', smtpPassword: 'p4ssword', encryptionOption: 'NONE' };
+  const outcome = await sendMail({ port, ...login });
+  expect(outcome).toMatchObject({ kind: 'refused', reason: expect.stringMatching(reason) });
+  expect(JSON.stringify(outcome)).not.toContain('p4ssword');
 });
 
 test('the address is checked before a byte is sent, and the connection goes to the checked one', async () => {

@@ -2,22 +2,22 @@ import * as z from 'zod';
 import { deliveryHintsOf } from '../../events/delivery-hints.ts';
 import type { HeadgateEvent } from '../../events/event.ts';
 import { onAbort } from '../../lib/on-abort.ts';
-import type { Outcome } from '../outcome.ts';
+import { isTriedAgain, type Outcome, type RefusedOutcome } from '../outcome.ts';
 import { type MailConf, mailConf } from '../recipients.ts';
-import { defineTarget, type SendContext } from '../target.ts';
+import { defineTarget, nothingToSend, type SendContext } from '../target.ts';
 import { createTemplateReporter } from '../template-warnings.ts';
 import { composeMail, type MailMessage } from './mail.ts';
 import { type SmtpSettings, smtpSettings } from './settings.ts';
+import { MailProgress, mailPatienceMs } from './steps.ts';
 import {
   classifySmtpFailure,
   describeRefusals,
+  failedOverName,
+  isAboutName,
   type RecipientRefusal,
   refusalsIn,
   transfer,
 } from './transfer.ts';
-
-/** Shorter than an attempt may take, so that a slow server is distinguished from a target that hangs. */
-const TIMEOUT_MS = 50_000;
 
 /** The remainder of a mail that some of its recipients have. */
 interface Rest {
@@ -46,30 +46,51 @@ export const smtp = defineTarget({
   needsRecipients: true,
   usesProcessIdentity: () => undefined,
   files: [],
+  showsRepeats: () => true,
   // Many servers accept more at once for a flood.
   concurrency: () => 2,
+  patienceMs: ({ timeouts }) => mailPatienceMs(timeouts),
+  async preview(events, settings, context) {
+    const mail = mailOf(events, settings, context);
+    if ('kind' in mail) return nothingToSend(mail);
+    const { from, envelope, subject, text, html } = mail;
+    return { kind: 'mail', from: from.address, to: envelope.to, subject, text, html };
+  },
   async send(events, settings, context) {
-    const conf = mailConfOf(events, settings.id);
-    if (conf === undefined)
-      return {
-        kind: 'refused',
-        reason: `no recipient is given; add '${settings.id}' to targetConfigs of the notification`,
-        isAboutMessage: true,
-      };
+    const whole = mailOf(events, settings, context);
+    if ('kind' in whole) return whole;
     const before = restIn(context);
-    const { deliveryId, clock } = context;
-    const report = createTemplateReporter(settings, context.warn ?? ignore, context.knownFields);
-    const whole = composeMail(events, { from: settings.from, conf, deliveryId, now: clock.now(), report });
     const envelope = { ...whole.envelope, to: [...(before?.deferred ?? whole.envelope.to)] };
     const end = await attempt({ ...whole, envelope }, settings, context);
     if ('outcome' in end) return end.outcome;
     const outcome = outcomeOf(end, before);
-    const isPart = outcome.kind === 'retry' && (end.isTaken || before !== undefined);
+    const isPart = isTriedAgain(outcome) && (end.isTaken || before !== undefined);
     return isPart ? { ...outcome, rest: JSON.stringify(restAfter(end, before)) } : outcome;
   },
 });
 
 const ignore = (): void => {};
+
+/** The mail of the events, or why there is none. */
+function mailOf(
+  events: readonly HeadgateEvent[],
+  settings: SmtpSettings,
+  context: Pick<SendContext, 'clock' | 'deliveryId' | 'knownFields' | 'showsSystemFields' | 'warn'>,
+): MailMessage | RefusedOutcome {
+  const conf = mailConfOf(events, settings.id);
+  if (conf === undefined)
+    return {
+      kind: 'refused',
+      reason: `no recipient is given; add '${settings.id}' to targetConfigs of the notification`,
+      isAboutMessage: true,
+    };
+  const { deliveryId, clock } = context;
+  const report = createTemplateReporter(settings, context.warn ?? ignore, context.knownFields);
+  return composeMail(events, {
+    ...{ from: settings.from, conf, deliveryId, now: clock.now(), report },
+    showsSystemFields: context.showsSystemFields,
+  });
+}
 
 const restIn = ({ rest }: SendContext): Rest | undefined =>
   rest === undefined ? undefined : restSchema.safeParse(JSON.parse(rest)).data;
@@ -94,25 +115,39 @@ async function attempt(
 ): Promise<SmtpAnswer | { readonly outcome: Outcome }> {
   const timeout = new AbortController();
   const removeListener = onAbort(signal, () => timeout.abort());
-  const cancel = clock.after(TIMEOUT_MS, () => timeout.abort());
   if (signal.aborted) timeout.abort();
+  const { timeouts } = settings;
+  const progress = new MailProgress({ clock, timeouts, giveUp: () => timeout.abort() });
+  const options = { dial, hostname: sender?.hostname ?? '', signal: timeout.signal, progress };
+  const send = (isNameless: boolean) => transfer(message, settings, { ...options, isNameless });
   try {
-    const result = await transfer(message, settings, {
-      dial,
-      hostname: sender?.hostname ?? '',
-      signal: timeout.signal,
+    const result = await send(namesRefused.has(settings)).catch(error => {
+      if (timeout.signal.aborted || namesRefused.has(settings) || !isRefusedName(error, settings))
+        throw error;
+      namesRefused.add(settings);
+      return send(true);
     });
     return { isTaken: true, refusals: refusalsIn(result, settings) ?? [] };
   } catch (error) {
     const refusals = refusalsIn(error, settings);
     if (refusals !== undefined) return { isTaken: false, refusals };
-    if (!timeout.signal.aborted) return { outcome: classifySmtpFailure(error, settings) };
-    const reason = `${settings.host}:${settings.port}: no end within ${TIMEOUT_MS / 1000} s`;
-    return { outcome: { kind: 'retry', reason } };
+    if (!timeout.signal.aborted) return { outcome: classifySmtpFailure(error, settings, progress) };
+    const reason = `${settings.host}:${settings.port}: ${progress.timedOut ?? 'the mail was given up'}`;
+    return { outcome: { kind: progress.isWritten ? 'unknown' : 'retry', reason } };
   } finally {
-    cancel();
+    progress.end();
     removeListener();
   }
+}
+
+/** Settings whose server refused the name in the greeting: it gets the address from then on. */
+const namesRefused = new WeakSet<SmtpSettings>();
+
+/** Nobody has the mail then: the name is that of the sender, and the same for all recipients. */
+function isRefusedName(error: unknown, settings: SmtpSettings): boolean {
+  const refusals = refusalsIn(error, settings);
+  if (refusals === undefined || refusals.length === 0) return failedOverName(error);
+  return refusals.every(({ reply }) => isAboutName(reply));
 }
 
 const restAfter = ({ refusals }: SmtpAnswer, before: Rest | undefined): Rest => ({

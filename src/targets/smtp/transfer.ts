@@ -1,30 +1,33 @@
 import { isIPv6, type Socket } from 'node:net';
-import { type ConnectionOptions, rootCertificates } from 'node:tls';
+import type { ConnectionOptions } from 'node:tls';
 import * as z from 'zod';
 import type { Dial } from '../../lib/dial.ts';
 import { codeOf, reasonOf } from '../../lib/errors.ts';
 import { HttpFailure } from '../../lib/http/failure.ts';
 import { CERTIFICATE_RETRIES, classifyConnectionFailure, redactText } from '../http-target.ts';
 import type { Outcome } from '../outcome.ts';
+import { tlsOptionsOf } from '../tls-settings.ts';
 import type { MailMessage } from './mail.ts';
 import type { SmtpSettings } from './settings.ts';
-
-const GREETING_MS = 10_000;
-const SILENCE_MS = 30_000;
+import { type MailProgress, mailPatienceMs } from './steps.ts';
 
 interface TransferOptions {
   readonly dial: Dial;
   /** The name of this machine, or of the workspace; '' for none. */
   readonly hostname: string;
   readonly signal: AbortSignal;
+  readonly progress: MailProgress;
+  /** Greets with the address it sends from, whatever its name is. */
+  readonly isNameless: boolean;
 }
 
 /** Sends a mail to the server over a connection of its own. Rejects with the error of the library or the connection. */
 export async function transfer(
   message: MailMessage,
   settings: SmtpSettings,
-  { dial, hostname, signal }: TransferOptions,
+  { dial, hostname, signal, progress, isNameless }: TransferOptions,
 ) {
+  progress.begin('connect', 'connecting');
   // Only needed where mail is sent.
   const { createTransport } = await import('nodemailer');
   const isEncrypted = effectiveEncryption(settings) === 'TLS';
@@ -32,6 +35,7 @@ export async function transfer(
   const host = settings.host.replace(/^\[|\]$/g, '');
   const { port, smtpUsername: user } = settings;
   const connection = await dial({ host, port, signal, ...(isEncrypted && { tls }) });
+  progress.begin('greeting', 'waiting for the greeting');
   try {
     const transport = createTransport({
       host,
@@ -41,12 +45,20 @@ export async function transfer(
       secured: isEncrypted,
       ...upgradeOptions(settings),
       tls,
-      name: ownName(hostname, connection),
-      greetingTimeout: GREETING_MS,
-      socketTimeout: SILENCE_MS,
+      name: isNameless ? addressLiteral(connection) : (settings.ehloName ?? ownName(hostname, connection)),
+      // Each step has its own limit, which is shorter.
+      greetingTimeout: 2 * mailPatienceMs(settings.timeouts),
+      socketTimeout: 2 * mailPatienceMs(settings.timeouts),
+      transactionLog: true,
+      logger: progress.logger,
       // Distinguishes a server that requires no password from one that should.
       forceAuth: true,
       ...(user !== '' && { auth: { user, pass: settings.smtpPassword.reveal() } }),
+    });
+    transport.use('stream', ({ message: whole }, done) => {
+      // What is sent is read from its output, which ends right before the final dot.
+      whole.processFunc(input => input.once('end', () => progress.written()));
+      done();
     });
     return await transport.sendMail({
       ...message,
@@ -77,25 +89,30 @@ function upgradeOptions(settings: SmtpSettings) {
   return mustBe ? { requireTLS: true } : { opportunisticTLS: true };
 }
 
-function tlsOptions({
-  tls: { rejectUnauthorized, minVersion, maxVersion, ca },
-}: SmtpSettings): ConnectionOptions {
-  const isOld = [minVersion, maxVersion].some(version => version === 'TLSv1' || version === 'TLSv1.1');
-  const oldest = minVersion ?? (isOld ? maxVersion : undefined);
-  return {
-    rejectUnauthorized,
-    ...(oldest !== undefined && { minVersion: oldest }),
-    ...(maxVersion !== undefined && { maxVersion }),
-    ...(ca !== undefined && { ca: [...rootCertificates, ca] }),
-    // Old versions are requested on purpose: their signatures are refused otherwise.
-    ...(isOld && { ciphers: 'DEFAULT@SECLEVEL=0' }),
-  };
-}
+const tlsOptions = ({ tls }: SmtpSettings): ConnectionOptions => ({
+  rejectUnauthorized: tls.rejectUnauthorized,
+  ...tlsOptionsOf(tls),
+});
 
 /** The name in the greeting: a whole name, else the address it sends from (RFC 5321 section 4.1.4). */
-function ownName(name: string, { localAddress = '127.0.0.1' }: Socket): string {
-  if (/^[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+$/.test(name)) return name;
-  return isIPv6(localAddress) ? `[IPv6:${localAddress}]` : `[${localAddress}]`;
+const ownName = (name: string, connection: Socket): string =>
+  /^[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+$/.test(name) ? name : addressLiteral(connection);
+
+/** RFC 5321 section 4.1.3. */
+const addressLiteral = ({ localAddress = '127.0.0.1' }: Socket): string =>
+  isIPv6(localAddress) ? `[IPv6:${localAddress}]` : `[${localAddress}]`;
+
+/** True for an answer to the name in the greeting, which servers may give as late as to the recipients. */
+export const isAboutName = (reply: string): boolean =>
+  /\b(helo|ehlo)\b[^.]*\b(reject|refus|invalid|denied|need|not found|bad)|\b(invalid|bad|unknown|unresolvable)\b[^.]*\b(helo|ehlo)\b/i.test(
+    reply,
+  );
+
+/** True where the transfer failed over the name. */
+export function failedOverName(error: unknown): boolean {
+  const { command, response } = failure.safeParse(error).data ?? {};
+  if (response === undefined) return false;
+  return /^(EHLO|HELO)$/.test(command ?? '') ? /^5/.test(response) : isAboutName(response);
 }
 
 /** A recipient that the server did not accept. */
@@ -141,6 +158,16 @@ const MAX_NAMED = 10;
 const MAX_REPLY = 300;
 
 const LOGIN_REMEDY = '; check smtpUsername and smtpPassword';
+/** What the library signs in by, where a user name and a password are given. */
+const OUR_MECHANISMS = 'PLAIN, LOGIN and CRAM-MD5';
+
+/** RFC 4954 section 4: 504 refuses the mechanism, 503 and 502 the login itself. */
+function loginRemedy(responseCode: number | undefined, offered: string | undefined): string {
+  const list = offered === undefined ? 'no AUTH' : `AUTH ${offered}`;
+  if (responseCode === 504 || offered === undefined)
+    return `; the server offers ${list}, and this signs in by ${OUR_MECHANISMS}: have one of those enabled there, or leave smtpUsername and smtpPassword empty`;
+  return `${LOGIN_REMEDY}; the server offers ${list}`;
+}
 const TLS_REMEDY = '; check encryptionOption and tls';
 
 /**
@@ -150,8 +177,12 @@ const TLS_REMEDY = '; check encryptionOption and tls';
 const ABOUT_TLS = /certificate|\bSSL\b|\bTLS|protocol version/i;
 const BROKE_OFF = /disconnected|hang up|ECONNRESET|EPIPE|timed? ?out/i;
 
-/** Classifies the failure of a mail that was not accepted as a whole. */
-export function classifySmtpFailure(error: unknown, settings: SmtpSettings): Outcome {
+/** Classifies the failure of a mail that was not accepted as a whole; `isWritten` says that all of it was sent. */
+export function classifySmtpFailure(
+  error: unknown,
+  settings: SmtpSettings,
+  { isWritten, offered }: Pick<MailProgress, 'isWritten' | 'offered'>,
+): Outcome {
   if (error instanceof HttpFailure) return classifyConnectionFailure(error);
   const { code = codeOf(error), command, response, responseCode } = failure.safeParse(error).data ?? {};
   const server = `${settings.host}:${settings.port}`;
@@ -160,10 +191,15 @@ export function classifySmtpFailure(error: unknown, settings: SmtpSettings): Out
   const isAboutTls = code === 'ETLS' || (code === 'ESOCKET' && ABOUT_TLS.test(said));
   // In answer to a login, 503 says that there is none.
   const isTransientReply = isPassing(responseCode) && !(code === 'EAUTH' && responseCode === 503);
-  const remedy = isAboutTls ? TLS_REMEDY : code === 'EAUTH' && !isTransientReply ? LOGIN_REMEDY : '';
+  const isRefusedLogin = code === 'EAUTH' && !isTransientReply;
+  const remedy = isAboutTls ? TLS_REMEDY : isRefusedLogin ? loginRemedy(responseCode, offered) : '';
   const reason = `${server}: ${said}${remedy}`;
-  if (isAboutTls && responseCode === undefined) return classifyTlsFailure(reason, said);
-  if (response === undefined) return { kind: PERMANENT.has(code) ? 'refused' : 'retry', reason };
+  const lost = { kind: isWritten ? 'unknown' : 'retry', reason } as const;
+  if (isAboutTls && responseCode === undefined)
+    return BROKE_OFF.test(said)
+      ? lost
+      : { kind: 'retry', reason, waits: CERTIFICATE_RETRIES, isTargetBroken: true };
+  if (response === undefined) return PERMANENT.has(code) ? { kind: 'refused', reason } : lost;
   if (isTransientReply) return { kind: 'retry', reason, ...answer };
   // The sender is the target's, all else may be about this mail or its recipients.
   const isAboutMessage = command === 'DATA' || command === 'RCPT TO';
@@ -180,11 +216,6 @@ const PERMANENT: ReadonlySet<string> = new Set([
   'EFILEACCESS',
   'EURLACCESS',
 ]);
-
-const classifyTlsFailure = (reason: string, said: string): Outcome =>
-  BROKE_OFF.test(said)
-    ? { kind: 'retry', reason }
-    : { kind: 'retry', reason, waits: CERTIFICATE_RETRIES, isTargetBroken: true };
 
 function redactReply(text: string, { smtpPassword, smtpUsername: user }: SmtpSettings): string {
   const password = smtpPassword.reveal();

@@ -2,12 +2,20 @@ import { Readable } from 'node:stream';
 import { PublishCommand, type PublishCommandInput, SNSClient } from '@aws-sdk/client-sns';
 import { AssumeRoleCommand, STSClient } from '@aws-sdk/client-sts';
 import { VERSION } from '../../lib/version.ts';
-import { CredentialsMissing, configuredKeys, type SnsAccess } from './settings.ts';
+import { connectionOf } from '../http-connection.ts';
+import { isUnanswered } from '../http-target.ts';
+import { CredentialsMissing, configuredKeys, RoleRefused, type SnsAccess } from './settings.ts';
+
+interface PublishOptions {
+  readonly signal: AbortSignal;
+  /** Called when a request for it was written and not answered: the message may have arrived, whatever comes later. */
+  readonly onUnanswered: () => void;
+}
 
 /** Publishes with keys that it gets once and renews in time. */
 export interface Publisher {
   /** Rejects with the library's error, a `HttpFailure`, or `KeysMissing`. */
-  publish(input: PublishCommandInput, signal: AbortSignal): Promise<void>;
+  publish(input: PublishCommandInput, options: PublishOptions): Promise<void>;
 }
 
 /** Loaded at the first message of such a target: its libraries are large. */
@@ -16,39 +24,47 @@ export function createPublisher(access: SnsAccess): Publisher {
   // choose.
   process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED ??= 'true';
   const { settings } = access;
+  const reporters: Reporters = new WeakMap();
   const client = new SNSClient({
-    ...commonOptions(access),
+    ...commonOptions(access, reporters),
     ...(settings.endpoint !== undefined && { endpoint: settings.endpoint }),
     maxAttempts: 1 + (settings.maxRetries ?? 0),
     ...credentialsOf(access),
   });
   return {
-    async publish(input, abortSignal) {
+    async publish(input, { signal: abortSignal, onUnanswered }) {
+      reporters.set(abortSignal, onUnanswered);
       await client.send(new PublishCommand(input), { abortSignal });
     },
   };
 }
 
-const REQUEST_TIMEOUT_MS = 30_000;
+/** By the signal of the message, as the library hands nothing else through. */
+type Reporters = WeakMap<AbortSignal, () => void>;
+
 const MAX_ANSWER_BYTES = 64 * 1024;
 
 /** Requests use the one HTTP client, so that their addresses are checked as all others are. */
-const commonOptions = ({ settings, http, sender }: SnsAccess) => ({
+const commonOptions = ({ settings, http, sender }: SnsAccess, reporters?: Reporters) => ({
   ...(sender?.isProcess !== true && WITHOUT_PROCESS),
   region: settings.region,
   requestHandler: {
     async handle(request: SdkRequest, { abortSignal }: { readonly abortSignal?: unknown } = {}) {
-      const answer = await http.request({
+      const signal = abortSignal instanceof AbortSignal ? abortSignal : undefined;
+      const sent = http.request({
         url: urlOf(request),
         method: 'POST',
         headers: withoutTrace(request.headers),
         body: typeof request.body === 'string' ? request.body : Buffer.from(request.body ?? []),
-        timeoutMs: REQUEST_TIMEOUT_MS,
+        ...connectionOf(settings),
         maxAnswerBytes: MAX_ANSWER_BYTES,
         skipsVerification: !settings.rejectUnauthorized,
         closesConnection: !settings.reuseConnections,
-        proxied: true,
-        ...(abortSignal instanceof AbortSignal && { signal: abortSignal }),
+        ...(signal && { signal }),
+      });
+      const answer = await sent.catch(error => {
+        if (signal && isUnanswered(error)) reporters?.get(signal)?.();
+        throw error;
       });
       const { status: statusCode, headers, body } = answer;
       return { response: { statusCode, headers, body: Readable.from([body]) } };
@@ -115,7 +131,9 @@ function credentialsOf(access: SnsAccess) {
   return {
     /** Called again before the keys have expired. */
     async credentials() {
-      const { Credentials: given } = await client.send(assume);
+      const { Credentials: given } = await client.send(assume).catch(error => {
+        throw error instanceof CredentialsMissing ? error : new RoleRefused(error);
+      });
       if (given?.AccessKeyId === undefined || given.SecretAccessKey === undefined)
         throw new CredentialsMissing(`the role ${settings.assumeRoleArn} gave no keys`);
       return {

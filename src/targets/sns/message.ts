@@ -1,4 +1,5 @@
 import type { HeadgateEvent } from '../../events/event.ts';
+import { factLine, factLines, reminderNote } from '../../events/facts.ts';
 import { SYSTEM_FIELDS } from '../../events/system-fields.ts';
 import { truncateToBytes } from '../../lib/text.ts';
 
@@ -38,14 +39,24 @@ export function snsMessage(events: readonly HeadgateEvent[]): SnsMessage {
 }
 
 const textOf = (event: HeadgateEvent): string =>
-  [event._raw, ...['description', 'runbookUrl', 'incidentUrl'].flatMap(field => event[field] ?? [])]
+  [
+    `${event._raw}${reminderNote(event)}`,
+    factLines(event).join('\n'),
+    ...['description', 'runbookUrl', 'incidentUrl'].flatMap(field => event[field] ?? []),
+  ]
     .map(part => toXmlText(String(part)))
     .filter(part => part !== '')
     .join('\n\n');
 
 /** The text for a phone, within what a number of short messages may hold. */
-export function shortText({ _raw, status }: HeadgateEvent): string {
-  const characters = [...`${status}: ${toXmlText(_raw.slice(0, 2 * MAX_SHORT_TEXT))}`];
+export function shortText(event: HeadgateEvent): string {
+  const { _raw: raw, incidentUrl: url } = event;
+  // One character beyond the alphabet of phones makes a text cost twice as much.
+  const text = `${raw.slice(0, 2 * MAX_SHORT_TEXT)}${reminderNote(event).replace('–', '-')}`;
+  const facts = factLine(event).replaceAll(' · ', ', ');
+  const parts = [text, facts, ...(typeof url === 'string' ? [url.slice(0, MAX_SHORT_TEXT)] : [])];
+  const whole = parts.map(toXmlText).filter(part => part !== '');
+  const characters = [...`${event.status}: ${whole.join('\n')}`];
   // Counted in UTF-16 units, of which a character may take two.
   let units = 0;
   const end = characters.findIndex(character => {
@@ -89,8 +100,9 @@ const LETTERS: Readonly<Record<string, string>> = {
 };
 
 /** ASCII on one line, under 100 characters, with a letter, digit or mark first. */
-function subjectOf({ _raw, cribl_notification: id, status }: HeadgateEvent, more: string): string {
-  const ascii = `[${status}] ${id}: ${_raw}`
+function subjectOf(event: HeadgateEvent, more: string): string {
+  const { _raw, cribl_notification: id, status } = event;
+  const ascii = `[${status}] ${id}: ${_raw}${reminderNote(event)}`
     .replace(/[ßæÆøØłŁđĐœŒ–—…]/g, letter => LETTERS[letter] ?? '?')
     .normalize('NFKD')
     .replace(/\p{Mark}/gu, '')

@@ -1,8 +1,9 @@
 import * as z from 'zod';
 import { withAliases } from '../../lib/aliases.ts';
 import type { HttpClient } from '../../lib/http/client.ts';
-import { httpUrl, secretText } from '../../lib/schemas.ts';
-import { commonSettings, EVEN_WHEN_INVALID, type ProcessUse, type Sender } from '../target.ts';
+import { EVEN_WHEN_INVALID, httpUrl, secretText } from '../../lib/schemas.ts';
+import { connectionSettings, requestPatienceMs } from '../http-connection.ts';
+import { commonSettings, type ProcessUse, type Sender } from '../target.ts';
 import { groupName, topicName } from './names.ts';
 
 /** The region becomes part of the host name that keys are sent to. */
@@ -127,8 +128,10 @@ const fields = z.strictObject({
     .default(true)
     .describe('Refuse certificates that nobody vouches for.')
     .meta({ protection: true }),
+  ...connectionSettings,
 });
 
+export { requestPatienceMs };
 export type SnsSettings = z.infer<typeof fields>;
 
 export const snsSettings = withAliases(
@@ -224,6 +227,13 @@ function keyProblems(settings: SnsSettings): SettingProblem[] {
 
 /** Raised when a pair of keys is not available, with a remedy; nothing was sent. */
 export class CredentialsMissing extends Error {}
+
+/** Raised when STS did not let the role be taken on; nothing was sent. `cause` is what it answered, or the failure. */
+export class RoleRefused extends Error {
+  constructor(cause: unknown) {
+    super('the role was not taken on', { cause });
+  }
+}
 
 interface Keys {
   readonly accessKeyId: string;

@@ -14,6 +14,7 @@ import { withDeliveryHints } from '../../events/delivery-hints.ts';
 import type { HeadgateEvent } from '../../events/event.ts';
 import { type Clock, systemClock } from '../../lib/clock.ts';
 import { createHttpClient, type HttpClient, type HttpRequest } from '../../lib/http/client.ts';
+import { HttpFailure } from '../../lib/http/failure.ts';
 import type { AddressPolicy } from '../../lib/http/guard.ts';
 import type { Outcome } from '../outcome.ts';
 import { shortText, snsMessage } from './message.ts';
@@ -155,8 +156,8 @@ test('phones get a short message each, and only those that match allowList', asy
   });
   expect(await phones.send()).toEqual({ kind: 'sent', httpStatus: 200 });
   expect(published.map(one => [one.phone, one.message, one.subject])).toEqual([
-    ['+15555550001', 'ALARM: Source syslog:app had no data for 60s', undefined],
-    ['+15555550002', 'ALARM: Source syslog:app had no data for 60s', undefined],
+    ['+15555550001', `ALARM: Source syslog:app had no data for 60s\n${alarm.incidentUrl}`, undefined],
+    ['+15555550002', `ALARM: Source syslog:app had no data for 60s\n${alarm.incidentUrl}`, undefined],
   ]);
   const internal = { __phoneNumber: '+15555550003,+4915100000000' };
   expect(await phones.send({ internal })).toEqual({
@@ -345,6 +346,54 @@ function operatorsVariables(elsewhere: string): void {
     vi.stubEnv(name, MARK);
 }
 
+test.each([
+  [
+    403,
+    'AccessDenied',
+    { kind: 'retry', isTargetBroken: true, reason: /^STS answered AccessDenied: .*sts:AssumeRole/ },
+  ],
+  [
+    403,
+    'InvalidClientTokenId',
+    { kind: 'retry', isTargetBroken: true, reason: /^STS answered .*; check the keys$/ },
+  ],
+  [400, 'Throttling', { kind: 'retry', isTargetBroken: undefined, reason: /^STS answered Throttling/ }],
+  [503, 'ServiceUnavailable', { kind: 'retry', isTargetBroken: undefined, reason: /^STS answered/ }],
+])(
+  'that a role is not taken on is named as of STS and tried again: %i %s',
+  async (status, code, expected) => {
+    const body = `<ErrorResponse><Error><Code>${code}</Code><Message>no</Message></Error></ErrorResponse>`;
+    const http = {
+      request: async () => ({ status, headers: {}, body: Buffer.from(body), truncated: false }),
+      close: async () => {},
+    };
+    const role = { enableAssumeRole: true, assumeRoleArn: ROLE };
+    const { kind, isTargetBroken, reason } = Object.assign(
+      { isTargetBroken: undefined, reason: '' },
+      await target(role).send({ http }),
+    );
+    expect({ kind, isTargetBroken }).toEqual({
+      kind: expected.kind,
+      isTargetBroken: expected.isTargetBroken,
+    });
+    expect(reason).toMatch(expected.reason);
+  },
+);
+
+test('nobody doubts whether a message has arrived when STS does not answer', async () => {
+  const http = {
+    request: async () => {
+      throw new HttpFailure('timeout', 'https://sts.example: timed out', undefined, true);
+    },
+    close: async () => {},
+  };
+  const role = { enableAssumeRole: true, assumeRoleArn: ROLE };
+  expect(await target(role).send({ http })).toEqual({
+    kind: 'retry',
+    reason: 'STS: https://sts.example: timed out',
+  });
+});
+
 /** Answers as SNS and STS would, and remembers what it was asked. */
 function recordingClient() {
   const requests: HttpRequest[] = [];
@@ -475,7 +524,7 @@ test('the address is checked as those of all targets are', async () => {
   expect(requests()).toBe(0);
 });
 
-test('a service that does not answer, or is not there, is tried again', async () => {
+test('a message for a service that is not there is tried again, and nobody knows of one that is not answered', async () => {
   expect(await target({ endpoint: 'http://127.0.0.1:1' }).send()).toMatchObject({ kind: 'retry' });
   let isThere = false;
   const port = await rawServer(() => {
@@ -485,7 +534,10 @@ test('a service that does not answer, or is not there, is tried again', async ()
   const sent = target({ endpoint: `http://127.0.0.1:${port}` }).send({ clock });
   await until(() => isThere);
   await clock.advance(50_000);
-  expect(await sent).toMatchObject({ kind: 'retry', reason: expect.stringMatching(/within/) });
+  expect(await sent).toMatchObject({
+    kind: 'unknown',
+    reason: expect.stringMatching(/timed out after 30 s waiting for the first byte/),
+  });
 });
 
 test('no event makes a request that SNS refuses', () => {

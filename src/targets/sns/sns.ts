@@ -7,8 +7,8 @@ import type { HttpClient } from '../../lib/http/client.ts';
 import { HttpFailure } from '../../lib/http/failure.ts';
 import { onAbort } from '../../lib/on-abort.ts';
 import { CERTIFICATE_RETRIES, classifyConnectionFailure, redactText } from '../http-target.ts';
-import type { Outcome } from '../outcome.ts';
-import { defineTarget, type SendContext } from '../target.ts';
+import { isTriedAgain, type Outcome } from '../outcome.ts';
+import { defineTarget, type MessagePreview, nothingToSend, type SendContext } from '../target.ts';
 import type { Publisher } from './client.ts';
 import { shortText, snsMessage } from './message.ts';
 import { evaluateGroup, evaluateTopic, NameMissing, snsTemplates } from './names.ts';
@@ -16,6 +16,8 @@ import {
   CredentialsMissing,
   configuredKeys,
   matchesPattern,
+  RoleRefused,
+  requestPatienceMs,
   type SnsAccess,
   type SnsSettings,
   snsSettings,
@@ -23,8 +25,9 @@ import {
   usesProcessIdentity,
 } from './settings.ts';
 
-/** Shorter than an attempt may take, so that a slow service is distinguished from a target that hangs. */
-const TIMEOUT_MS = 50_000;
+/** Requests for a role and for each phone, retries of the library and waits between them, in ms. */
+const BESIDE_REQUEST_MS = 20_000;
+const patienceMs = (settings: SnsSettings): number => requestPatienceMs(settings) + BESIDE_REQUEST_MS;
 
 /** Publishes events to a topic of Amazon SNS, or to phones as short messages. */
 export const sns = defineTarget({
@@ -42,13 +45,16 @@ export const sns = defineTarget({
     destinationType === 'topic' && allowList.length > 0
       ? 'allowList is held against phone numbers that get messages directly; SNS sends to every subscription of a topic, so look there for phones and e-mail addresses outside of it'
       : undefined,
+  showsRepeats: ({ destinationType, topicType }) => destinationType !== 'topic' || topicType !== 'fifo',
   concurrency: () => 4,
+  patienceMs,
+  preview: publications,
   async send(events, settings, context) {
     const [event] = events;
     if (event === undefined) return { kind: 'sent' };
     const timeout = new AbortController();
     const removeListener = onAbort(context.signal, () => timeout.abort());
-    const cancel = context.clock.after(TIMEOUT_MS, () => timeout.abort());
+    const cancel = context.clock.after(patienceMs(settings), () => timeout.abort());
     const publish = (input: PublishCommandInput): Promise<Outcome> =>
       publishOnce(input, settings, context, timeout.signal);
     const { deliveryId, rest, warn = () => {} } = context;
@@ -63,6 +69,28 @@ export const sns = defineTarget({
     }
   },
 });
+
+/** What would be published, by the same way as it is. */
+async function publications(
+  events: readonly HeadgateEvent[],
+  settings: SnsSettings,
+  { deliveryId, warn = () => {} }: Pick<SendContext, 'deliveryId' | 'warn'>,
+): Promise<MessagePreview> {
+  const [event] = events;
+  if (event === undefined) return { kind: 'nothing', reason: 'no event' };
+  const inputs: PublishCommandInput[] = [];
+  const publish = async (input: PublishCommandInput): Promise<Outcome> => {
+    inputs.push(input);
+    return { kind: 'sent' };
+  };
+  const context = { publish, deliveryId, rest: undefined, warn };
+  const outcome =
+    settings.destinationType === 'topic'
+      ? await toTopic(events, event, settings, context)
+      : await toPhones(event, settings, context);
+  if (inputs.length === 0 && outcome.kind === 'refused') return nothingToSend(outcome);
+  return { kind: 'text', title: 'Publish', text: inputs.map(input => JSON.stringify(input)).join('\n') };
+}
 
 interface PublishContext {
   readonly publish: (input: PublishCommandInput) => Promise<Outcome>;
@@ -140,7 +168,7 @@ function parseRest(rest: string | undefined): Map<string, Outcome> {
 
 function formatRest(outcomes: ReadonlyMap<string, Outcome>): string {
   const done = [...outcomes].flatMap(([number, end]) =>
-    end.kind === 'retry' ? [] : [[number, end.kind === 'sent' ? null : end.reason] as const],
+    isTriedAgain(end) ? [] : [[number, end.kind === 'sent' ? null : end.reason] as const],
   );
   return JSON.stringify(Object.fromEntries(done));
 }
@@ -162,7 +190,7 @@ async function toPhones(
     outcomes.set(number, end);
   }
   const outcome = combineOutcomes(outcomes);
-  return outcome.kind === 'retry' ? { ...outcome, rest: formatRest(outcomes) } : outcome;
+  return isTriedAgain(outcome) ? { ...outcome, rest: formatRest(outcomes) } : outcome;
 }
 
 function refusalOf(number: string, { allowList }: SnsSettings): Outcome | undefined {
@@ -183,9 +211,12 @@ function combineOutcomes(outcomes: ReadonlyMap<string, Outcome>): Outcome {
     .slice(0, 10)
     .map(([number, end]) => `${number}: ${end.kind === 'sent' ? '' : end.reason}`)
     .join('; ');
-  const [, whole] = failed.find(([, { kind }]) => kind === 'retry') ?? first;
+  const [, whole] =
+    failed.find(([, { kind }]) => kind === 'unknown') ??
+    failed.find(([, { kind }]) => kind === 'retry') ??
+    first;
   const taken = failed.length < outcomes.size ? 'taken for the others, ' : '';
-  if (whole.kind === 'retry') return { ...whole, reason: `${taken}${reason}` };
+  if (isTriedAgain(whole)) return { ...whole, reason: `${taken}${reason}` };
   return taken === ''
     ? { ...whole, ...(whole.kind === 'refused' && { reason }) }
     : { kind: 'sent', except: `${taken}${reason}` };
@@ -217,9 +248,13 @@ async function publishOnce(
   context: SendContext,
   signal: AbortSignal,
 ): Promise<Outcome> {
+  let isUnanswered = false;
+  const onUnanswered = (): void => {
+    isUnanswered = true;
+  };
   const attempt = async (): Promise<Outcome> => {
     const publisher = await publisherOf(settings, context);
-    await publisher.publish(input, signal);
+    await publisher.publish(input, { signal, onUnanswered });
     return { kind: 'sent', httpStatus: 200 };
   };
   try {
@@ -229,9 +264,17 @@ async function publishOnce(
       return attempt();
     });
   } catch (error) {
-    if (signal.aborted) return { kind: 'retry', reason: `SNS: no end within ${TIMEOUT_MS / 1000} s` };
-    return classifySnsFailure(error, { settings, secretOf: context.secretOf });
+    const outcome: Outcome = signal.aborted
+      ? { kind: 'retry', reason: `SNS: no end within ${patienceMs(settings) / 1000} s` }
+      : classifySnsFailure(error, { settings, secretOf: context.secretOf });
+    return isUnanswered && outcome.kind !== 'sent' ? asUnknown(outcome) : outcome;
   }
+}
+
+/** A retry of the library's own may have been refused after a request that was not answered. */
+function asUnknown({ reason, httpStatus, answer }: Exclude<Outcome, { kind: 'sent' }>): Outcome {
+  const said = { ...(httpStatus !== undefined && { httpStatus }), ...(answer !== undefined && { answer }) };
+  return { kind: 'unknown', reason, ...said };
 }
 
 /** The fields of the library's errors that this product reads. */
@@ -248,45 +291,83 @@ const MESSAGE_ERRORS =
   /^(InvalidParameter|ParameterValueInvalid|OptedOut|ValidationException|InvalidMessage|MessageRejected)/;
 const NO_CREDENTIALS = /^(CredentialsProviderError|TokenProviderError)$/;
 
+const REMEDY_OF_KEYS =
+  /^(InvalidClientTokenId|SignatureDoesNotMatch|UnrecognizedClient|InvalidAccessKeyId|InvalidSecurity)/;
 const REMEDIES: readonly (readonly [name: RegExp, remedy: string])[] = [
   [/^(AuthorizationError|AccessDenied)/, 'the keys may not publish there; grant sns:Publish'],
-  [
-    /^(InvalidClientTokenId|SignatureDoesNotMatch|UnrecognizedClient|InvalidAccessKeyId|InvalidSecurity)/,
-    'check the keys',
-  ],
+  [REMEDY_OF_KEYS, 'check the keys'],
   [/^NotFound/, 'check topicArn and region'],
+];
+const ROLE_REMEDIES: typeof REMEDIES = [
+  [
+    /^AccessDenied/,
+    'the keys may not take on the role; grant sts:AssumeRole and let the role trust them, and check assumeRoleExternalId',
+  ],
+  [REMEDY_OF_KEYS, 'check the keys'],
 ];
 
 /** True for expired keys: new ones are requested, and the message is tried again at once. */
 const hasExpiredCredentials = (error: unknown): boolean =>
-  EXPIRED.test(failure.safeParse(error).data?.name ?? '');
+  EXPIRED.test(failure.safeParse(error instanceof RoleRefused ? error.cause : error).data?.name ?? '');
+
+type Redaction = Pick<SnsAccess, 'secretOf' | 'settings'>;
+
+/** Classifies that a role was not taken on: nothing was sent, and all messages fail until it is. */
+function classifyRoleFailure(cause: unknown, access: Redaction): Outcome {
+  if (cause instanceof HttpFailure) {
+    const outcome = classifyConnectionFailure(cause);
+    const reason = `STS: ${cause.message}`;
+    const isLost = outcome.kind === 'sent' || outcome.kind === 'unknown';
+    return isLost ? { kind: 'retry', reason } : { ...outcome, reason };
+  }
+  const { name = '', $metadata } = failure.safeParse(cause).data ?? {};
+  const status = $metadata?.httpStatusCode;
+  const answer = redactError(`${name}: ${reasonOf(cause)}`, access);
+  if (NO_CREDENTIALS.test(name)) return withoutKeys(answer);
+  const remedy = ROLE_REMEDIES.find(([pattern]) => pattern.test(name))?.[1] ?? 'check assumeRoleArn';
+  const details = {
+    reason: `STS answered ${answer}; ${remedy}`,
+    answer,
+    ...(status !== undefined && { httpStatus: status }),
+  };
+  if (isPassing(name, status)) return { kind: 'retry', ...details };
+  // Somebody grants it, and AWS takes a while until it is known everywhere.
+  return { kind: 'retry', ...details, waits: CERTIFICATE_RETRIES, isTargetBroken: true };
+}
+
+const withoutKeys = (answer: string): Outcome => ({
+  kind: 'retry',
+  reason: `no keys for AWS: ${answer}`,
+  waits: CERTIFICATE_RETRIES,
+  isTargetBroken: true,
+});
+
+const isPassing = (name: string, status: number | undefined): boolean =>
+  status === undefined ||
+  status >= 500 ||
+  [408, 429].includes(status) ||
+  TRANSIENT.test(name) ||
+  EXPIRED.test(name);
 
 /** Classifies the failure of a message that was not accepted. */
-function classifySnsFailure(error: unknown, access: Pick<SnsAccess, 'secretOf' | 'settings'>): Outcome {
+function classifySnsFailure(error: unknown, access: Redaction): Outcome {
+  if (error instanceof RoleRefused) return classifyRoleFailure(error.cause, access);
   if (error instanceof CredentialsMissing) return { kind: 'refused', reason: error.message };
   if (error instanceof HttpFailure) return classifyConnectionFailure(error);
   const { name = '', $metadata } = failure.safeParse(error).data ?? {};
   const status = $metadata?.httpStatusCode;
   const answer = redactError(`${name}: ${reasonOf(error)}`, access);
-  if (NO_CREDENTIALS.test(name))
-    return {
-      kind: 'retry',
-      reason: `no keys for AWS: ${answer}`,
-      waits: CERTIFICATE_RETRIES,
-      isTargetBroken: true,
-    };
+  if (NO_CREDENTIALS.test(name)) return withoutKeys(answer);
   const remedy = REMEDIES.find(([pattern]) => pattern.test(name))?.[1];
   const reason = `SNS answered ${answer}${remedy === undefined ? '' : `; ${remedy}`}`;
   const details = { reason, answer, ...(status !== undefined && { httpStatus: status }) };
   if (/^(Throttl|TooMany|RequestLimit|KMSThrottling)/.test(name) || status === 429)
     return { kind: 'retry', ...details, pauseTarget: true };
-  const isTransientStatus = status === undefined || status >= 500 || status === 408;
-  if (isTransientStatus || TRANSIENT.test(name) || hasExpiredCredentials(error))
-    return { kind: 'retry', ...details };
+  if (isPassing(name, status)) return { kind: 'retry', ...details };
   return { kind: 'refused', ...details, ...(MESSAGE_ERRORS.test(name) && { isAboutMessage: true }) };
 }
 
-function redactError(text: string, access: Pick<SnsAccess, 'secretOf' | 'settings'>): string {
+function redactError(text: string, access: Redaction): string {
   const secret = configuredKeys(access)?.secretAccessKey;
   return redactText(Buffer.from(text), secret === undefined ? [] : [secret])
     .replace(/\s+/g, ' ')

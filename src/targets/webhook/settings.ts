@@ -1,10 +1,21 @@
 import * as z from 'zod';
-import { expressionOrText } from '../../expressions/schema.ts';
+import { compileExpression } from '../../expressions/expression.ts';
+import { expressionOrText, expressionText } from '../../expressions/schema.ts';
 import { withAliases } from '../../lib/aliases.ts';
-import { httpUrl, repeatedItems, secretText } from '../../lib/schemas.ts';
-import { expressionSetting, settingsAt, type TemplateSetting } from '../declarations.ts';
+import { EVEN_WHEN_INVALID, repeatedItems, secretText } from '../../lib/schemas.ts';
+import { expressionSetting, settingsAt, type TemplateSetting, templateSetting } from '../declarations.ts';
+import {
+  connectionOf,
+  connectionSecrets,
+  connectionSettings,
+  requestPatienceMs,
+} from '../http-connection.ts';
 import { retrySettings } from '../http-target.ts';
-import { commonSettings, EVEN_WHEN_INVALID } from '../target.ts';
+import { commonSettings } from '../target.ts';
+import { addressText } from './address.ts';
+import { ANSWER_FIELDS } from './answer.ts';
+import { findPreset, presets } from './presets/index.ts';
+import type { PresetOption } from './presets/preset.ts';
 
 /**
  * Set by the product or the connection itself: framing and hop-by-hop fields (RFC 9110 section 7.6.1, RFC 9112), fields
@@ -98,19 +109,63 @@ function isSigningSecret(text: string): boolean {
   return bytes.length >= 24 && bytes.length <= 64 && bytes.toString('base64') === base64;
 }
 
+/**
+ * By these names expressions read `options`, the facts of the event as lines, and what a reminder says of itself. No event
+ * has them: names that begin so never leave.
+ */
+export const OPTIONS_FIELD = '__options';
+export const FACTS_FIELD = '__facts';
+export const REMINDER_FIELD = '__reminder';
+
 /** The events as they are. */
 export const DEFAULT_PAYLOAD = '`${events}`';
 
+const optionName = z.string().regex(/^\w{1,64}$/, 'must be 1 to 64 letters, digits or "_"');
+
+const service = {
+  preset: z
+    .enum(presets.map(({ name }) => name))
+    .optional()
+    .describe(
+      'Service that is spoken to: it sets what is sent, how large, how fast, and which answers mean success, where these settings do not.',
+    ),
+  options: z
+    .record(optionName, z.string().max(1024))
+    .optional()
+    .describe('What the preset needs to know, such as a channel, by its names.'),
+  secretOptions: z
+    .record(optionName, secretText)
+    .optional()
+    .describe('Keys that the preset sends in the body, by their names.'),
+} as const;
+
 const address = {
   type: z.literal('webhook').describe('Kind of target.'),
-  url: httpUrl.describe('Where the events go.').meta({ destination: true }),
+  url: addressText
+    .describe(
+      'Where the events go. Its path and its query may have `${…}` places; events with different addresses travel apart.',
+    )
+    .meta({ destination: true, places: true }),
   method: z.enum(['POST', 'PUT', 'PATCH']).default('POST').describe('HTTP method of the request.'),
+  resolveUrl: addressText
+    .optional()
+    .describe('Where ends of alarms go, for receivers that close at another address; by default `url`.')
+    .meta({ destination: true, places: true }),
+  resolveMethod: z
+    .enum(['POST', 'PUT', 'PATCH', 'DELETE'])
+    .optional()
+    .describe('HTTP method of ends; by default `method`.'),
   authType: z
     .enum(['none', 'basic', 'token'])
     .default('none')
     .describe('Authentication method of the request.')
     .meta({ protection: true }),
   token: headerToken.optional().describe('Sent as `Authorization: Bearer`; with authType token.'),
+  authScheme: z
+    .string()
+    .regex(/^[A-Za-z][\w-]{0,63}$/, 'must be a word such as Bearer')
+    .optional()
+    .describe('The word before the token in `Authorization`; by default Bearer.'),
   username: basicUsername.optional().describe('With authType basic.'),
   password: basicPassword.optional().describe('With authType basic.'),
   extraHttpHeaders: extraHttpHeaders.default([]).describe('Headers of your own.'),
@@ -129,10 +184,14 @@ const body = {
     .optional()
     .describe('Expression that makes of an event what is sent of it.')
     .meta({ aliases: ['customSourceExpression'], template: true }),
+  resolveExpression: expressionOrText
+    .optional()
+    .describe('Expression that makes of the end of an alarm what is sent of it; by default srcExpression.')
+    .meta({ template: true }),
   customDropWhenNull: z
     .boolean()
     .default(false)
-    .describe('Leave an event out when srcExpression gives null.'),
+    .describe('Leave an event out when srcExpression, or resolveExpression for an end, gives null.'),
   customEventDelimiter: z
     .string()
     .min(1)
@@ -173,13 +232,22 @@ const body = {
     ),
 } as const;
 
-export const webhookTemplates: readonly TemplateSetting[] = [
+/** It makes of an event what is sent of it. */
+const eventExpression = (name: string): TemplateSetting =>
   expressionSetting({
-    path: ['srcExpression'],
+    path: [name],
     fields: 'outgoing-event',
+    ownFields: [OPTIONS_FIELD, FACTS_FIELD, REMINDER_FIELD],
     evaluate: (expression, event) => expression.evaluate(event),
-    isEscaped: settings => settingsAt(settings, ['format']).some(({ value }) => value === 'json_array'),
-  }),
+    isEscaped: settings =>
+      settingsAt(withPreset(settings), ['format']).some(({ value }) => value === 'json_array'),
+  });
+
+export const webhookTemplates: readonly TemplateSetting[] = [
+  templateSetting({ path: ['url'], fields: 'outgoing-event' }),
+  templateSetting({ path: ['resolveUrl'], fields: 'outgoing-event' }),
+  eventExpression('srcExpression'),
+  eventExpression('resolveExpression'),
   expressionSetting({
     path: ['customPayloadExpression'],
     // All events of a request as one text.
@@ -189,15 +257,27 @@ export const webhookTemplates: readonly TemplateSetting[] = [
       if (value === undefined || value === null) throw new Error('it gives nothing');
     },
   }),
+  expressionSetting({ path: ['successExpression'], fields: ANSWER_FIELDS, compile: compileExpression }),
 ];
+
+const judging = {
+  successExpression: expressionText
+    .optional()
+    .describe(
+      "Expression over the `status`, `headers`, `body` and `json` of an answer: true where the receiver has the events, false where it refuses them, 'later' where they are to be sent again. Without it the status decides, which it reads as `byStatus`.",
+    )
+    .meta({ template: true }),
+} as const;
 
 const connection = {
   timeoutSec: z
     .number()
     .min(1)
     .max(60)
-    .default(30)
-    .describe('Time limit of a request in seconds, connecting and reading the answer included.'),
+    .optional()
+    .describe(
+      'Time limit of a whole request in seconds, connecting and reading the answer included; each step ends at its own limit in `timeouts` before. Without it 30, or as long as the steps together where `timeouts` is set.',
+    ),
   concurrency: z.int().min(1).max(32).default(5).describe('How many requests may be under way at once.'),
   keepAlive: z
     .boolean()
@@ -225,8 +305,18 @@ const connection = {
     .meta({ protection: true }),
 } as const;
 
-const fields = z.strictObject({ ...commonSettings, ...address, ...body, ...connection, ...retrySettings });
+const fields = z.strictObject({
+  ...commonSettings,
+  ...service,
+  ...address,
+  ...body,
+  ...judging,
+  ...connection,
+  ...connectionSettings,
+  ...retrySettings,
+});
 
+export { connectionOf, connectionSecrets, requestPatienceMs };
 export type WebhookSettings = z.infer<typeof fields>;
 type WebhookCredentials = Pick<WebhookSettings, 'authType' | 'token' | 'username' | 'password'>;
 
@@ -234,12 +324,54 @@ export const webhookSettings = withAliases(
   fields.superRefine((settings, context) => {
     for (const problem of [
       ...authProblems(settings),
+      ...optionProblems(settings),
       ...headerProblems(settings),
       ...secretProblems(settings),
     ])
       context.addIssue({ code: 'custom', ...problem });
   }, EVEN_WHEN_INVALID),
+  withPreset,
 );
+
+/** A preset sets what is not said: settings of one's own come first. */
+function withPreset<Settings>(settings: Settings): Settings {
+  if (typeof settings !== 'object' || settings === null) return settings;
+  const found = findPreset(Reflect.get(settings, 'preset'));
+  return found === undefined ? settings : { ...found.settings, ...settings };
+}
+
+/** The names that a preset knows, and all that it needs. */
+function optionProblems({ preset, options, secretOptions }: WebhookSettings): SettingProblem[] {
+  const found = findPreset(preset);
+  const problems = (
+    key: 'options' | 'secretOptions',
+    given: unknown,
+    known: Readonly<Record<string, PresetOption>> = {},
+  ): SettingProblem[] => {
+    const names = typeof given === 'object' && given !== null ? Object.keys(given) : [];
+    const has = Object.keys(known).length === 0 ? 'none' : Object.keys(known).join(', ');
+    const unknown = names
+      .filter(name => !Object.hasOwn(known, name))
+      .map(name => ({
+        path: [key, name],
+        message:
+          found === undefined
+            ? `is for a preset; set 'preset', or remove it`
+            : `is no ${key === 'options' ? 'option' : 'secret option'} of preset '${found.name}'; it has ${has}`,
+      }));
+    const missing = Object.entries(known)
+      .filter(([name, { isRequired }]) => isRequired === true && !names.includes(name))
+      .map(([name, { description }]) => ({
+        path: [key, name],
+        message: `is required with preset '${found?.name}': ${description}`,
+      }));
+    return [...unknown, ...missing];
+  };
+  return [
+    ...problems('options', options, found?.options),
+    ...problems('secretOptions', secretOptions, found?.secretOptions),
+  ];
+}
 
 interface SettingProblem {
   readonly path: PropertyKey[];

@@ -2,10 +2,24 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { expect, onTestFinished, test } from 'vitest';
 import { noDial } from '../../../test/helpers/no-http.ts';
+import type { HeadgateEvent } from '../../events/event.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { createHttpClient } from '../../lib/http/client.ts';
 import type { Outcome } from '../outcome.ts';
 import { webhook } from './webhook.ts';
+
+const event: HeadgateEvent = {
+  id: 'e1',
+  status: 'ALARM',
+  condition: 'no-data',
+  cribl_notification: 'app_silent',
+  incidentId: 'i1',
+  severity: 'warn',
+  _raw: 'Source syslog:app had no data for 60s',
+  _time: 1_706_747_300,
+  starttime: 1_706_747_240,
+  endtime: 1_706_747_300,
+};
 
 const ADDRESSES = ['127.0.0.1', '127.0.0.2', '127.0.0.3'];
 
@@ -47,7 +61,7 @@ async function send(port: number, times: number, settings: object, known = ADDRE
   const outcomes: Outcome[] = [];
   for (let time = 0; time < times; time++)
     outcomes.push(
-      await target.send([], {
+      await target.send([event], {
         deliveryId: 'd1',
         http,
         dial: noDial,

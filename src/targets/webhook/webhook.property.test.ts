@@ -8,6 +8,7 @@ import { noDial } from '../../../test/helpers/no-http.ts';
 import type { HeadgateEvent } from '../../events/event.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { createHttpClient } from '../../lib/http/client.ts';
+import { wellFormedJson } from '../../lib/text.ts';
 import { renderBody } from './body.ts';
 import { webhookSettings } from './settings.ts';
 import { webhook } from './webhook.ts';
@@ -21,8 +22,8 @@ function bodyOf(given: readonly HeadgateEvent[], settings: object): string {
   return renderBody(given, read, () => {}) ?? '';
 }
 
-/** An event as its receiver reads it. */
-const received = (event: HeadgateEvent): unknown => JSON.parse(JSON.stringify(event));
+/** A value as its receiver reads it: without halves of characters. */
+const received = (value: unknown): unknown => JSON.parse(wellFormedJson(value));
 
 test('any event is one line of JSON, or one item of an array', () => {
   fc.assert(
@@ -48,7 +49,7 @@ function saidOf(event: HeadgateEvent): unknown {
     whole: received(event),
     none: null,
   };
-  return JSON.stringify(said).length > 60_000 ? expect.anything() : said;
+  return JSON.stringify(said).length > 60_000 ? expect.anything() : received(said);
 }
 
 test('with any values in the places of a JSON text, it stays JSON with the same content', () => {

@@ -1,0 +1,2 @@
+/** The one product of the Cribl-compatible management plane that runs here. */
+export const PRODUCT = 'stream';

@@ -1,0 +1,96 @@
+import { type Kysely, sql } from 'kysely';
+import { columnsOf, countRows } from '../queries.ts';
+import type { ComponentTable, Database } from '../tables.ts';
+import type { WithoutWorkspace } from '../types.ts';
+
+export type ComponentRow = WithoutWorkspace<ComponentTable>;
+
+export const COMPONENT_COLUMNS = columnsOf<ComponentRow>({
+  identity: true,
+  kind: true,
+  id: true,
+  pipeline: true,
+  seen_at: true,
+});
+
+/** Ids that inputs and outputs were given. */
+export interface ComponentStore {
+  /** In no order; unknown ones are omitted. At most 2,000 a call. */
+  byIdentities(identities: readonly string[]): Promise<readonly ComponentRow[]>;
+  count(): Promise<number>;
+}
+
+export interface ComponentTransaction {
+  /** As `ComponentStore.byIdentities`. */
+  componentsByIdentities(identities: readonly string[]): Promise<readonly ComponentRow[]>;
+  /** Those that have one of the ids, of either kind; at most 2,000 a call. */
+  componentsByIds(ids: readonly string[]): Promise<readonly ComponentRow[]>;
+  /** Refused with `conflict` when an identity is there, or an id is taken among those of its kind. At most 2,000 a call. */
+  addComponents(rows: readonly ComponentRow[]): Promise<void>;
+  /** Moves `seen_at` on to `at` (epoch ms) where it is less than `before`; unknown identities are left alone. */
+  touchComponents(
+    identities: readonly string[],
+    times: { readonly at: number; readonly before: number },
+  ): Promise<void>;
+  /** Removes up to `limit`, beginning with those that were seen the longest time ago. */
+  removeOldestComponents(limit: number): Promise<void>;
+}
+
+const ofWorkspace = (db: Kysely<Database>, workspace: string) =>
+  db.selectFrom('components').where('workspace', '=', workspace);
+
+async function byIdentities(
+  db: Kysely<Database>,
+  workspace: string,
+  identities: readonly string[],
+): Promise<readonly ComponentRow[]> {
+  if (identities.length === 0) return [];
+  return ofWorkspace(db, workspace)
+    .where('identity', 'in', eachOf(identities))
+    .select(COMPONENT_COLUMNS)
+    .execute();
+}
+
+/**
+ * The rows of a subquery, from one parameter: as one each, thousands of values take longer to bind than to look up. Both
+ * databases take an object apart in this way.
+ */
+const eachOf = (keys: readonly string[]) =>
+  sql<string>`(select key from json_each(${JSON.stringify(Object.fromEntries(keys.map(key => [key, 0])))}))`;
+
+export const componentStore = (db: Kysely<Database>, workspace: string): ComponentStore => ({
+  byIdentities: identities => byIdentities(db, workspace, identities),
+  count: () => countRows(ofWorkspace(db, workspace)),
+});
+
+export const componentTransaction = (db: Kysely<Database>, workspace: string): ComponentTransaction => ({
+  componentsByIdentities: identities => byIdentities(db, workspace, identities),
+  async componentsByIds(ids) {
+    if (ids.length === 0) return [];
+    return ofWorkspace(db, workspace).where('id', 'in', eachOf(ids)).select(COMPONENT_COLUMNS).execute();
+  },
+  async addComponents(rows) {
+    if (rows.length === 0) return;
+    const byIdentity = Object.fromEntries(rows.map(({ identity, ...row }) => [identity, row]));
+    await sql`insert into components (workspace, identity, kind, id, pipeline, seen_at)
+      select cast(${workspace} as text), key, value ->> 'kind', value ->> 'id', value ->> 'pipeline',
+        cast(value ->> 'seen_at' as bigint)
+      from json_each(${JSON.stringify(byIdentity)})`.execute(db);
+  },
+  async touchComponents(identities, { at, before }) {
+    if (identities.length === 0) return;
+    await db
+      .updateTable('components')
+      .set({ seen_at: at })
+      .where('workspace', '=', workspace)
+      .where('identity', 'in', identities)
+      .where('seen_at', '<', before)
+      .execute();
+  },
+  async removeOldestComponents(limit) {
+    await sql`delete from components where workspace = ${workspace} and identity in (
+      select identity from components where workspace = ${workspace} order by seen_at, identity limit ${limit})`.execute(
+      db,
+    );
+  },
+});

@@ -1,0 +1,82 @@
+import { createServer } from 'node:http';
+import { expect, it, onTestFinished } from 'vitest';
+import { JSON_ENGINES } from '../../src/pipelines/engines/index.ts';
+import { loadOf } from '../helpers/bombs/load.ts';
+import { PAGE_BOMBS, type PageBomb } from '../helpers/bombs/pages.ts';
+import { BOMB_ENVIRONMENT } from './bombarded.ts';
+import { login } from './client.ts';
+import { installation, serve, until } from './harness.ts';
+import { listenLocally } from './listen-locally.ts';
+
+/**
+ * For so long (ms of processor time) nobody else is answered at most. Reading takes a small part of it; the rest is what
+ * comes with 50 MB and hundreds of thousands of series: the answer that is put together, and the snapshot of what is kept.
+ */
+const MOST_STALL_MS = 600;
+/** Of the whole process: its heap, a page of 50 MB that is read, one that is on its way, and the series that are kept. */
+const MOST_MB = 800;
+const LARGEST_PAGE = 60 * 1024 * 1024;
+const TEXT_ENGINE = 'vector';
+
+const PLAIN: PageBomb = {
+  what: 'a plain page',
+  body: () =>
+    Buffer.from(
+      'vector_component_received_events_total{component_id="app",component_kind="source",component_type="syslog"} 5\n',
+    ),
+};
+
+it('has bombs for every format of pages', () => {
+  expect(new Set(PAGE_BOMBS.map(({ engine = TEXT_ENGINE }) => engine))).toEqual(
+    new Set([TEXT_ENGINE, ...JSON_ENGINES]),
+  );
+});
+
+it.each([TEXT_ENGINE, ...JSON_ENGINES])(
+  'reads every page of %s that is a bomb, says what is wrong with it, and answers others meanwhile',
+  {
+    timeout: 600_000,
+  },
+  async engine => {
+    let shown: { bomb: Omit<PageBomb, 'body'>; body: Buffer; requests: number } | undefined;
+    const pages = await listenLocally(
+      createServer((_, response) => {
+        if (shown === undefined) return void response.writeHead(503).end();
+        shown.requests++;
+        response.writeHead(200, { 'content-type': 'text/plain', ...shown.bomb.headers }).end(shown.body);
+      }),
+    );
+    onTestFinished(() => pages.end());
+    const edge = {
+      id: 'edge',
+      engine,
+      url: `${pages.url}/metrics`,
+      interval: '1s',
+      timeout: '30s',
+      maxBytes: LARGEST_PAGE,
+    };
+    const server = await serve({
+      ...installation({ settings: { pipelines: [edge] } }),
+      environment: BOMB_ENVIRONMENT,
+    });
+    const { token: authorization } = await login(server.url);
+    const over: string[] = [];
+    const own = PAGE_BOMBS.filter(bomb => (bomb.engine ?? TEXT_ENGINE) === engine);
+    for (const { body, ...bomb } of engine === TEXT_ENGINE ? [...own, PLAIN] : own) {
+      const now = { bomb, body: body(), requests: 0 };
+      shown = now;
+      // One is asked for when the one before was read.
+      const isRead = until(() => now.requests > 1, bomb.what, 60_000);
+      const { stallMs, peakMb } = await loadOf(server, isRead);
+      if (stallMs > MOST_STALL_MS) over.push(`${bomb.what}: others waited for ${Math.round(stallMs)} ms`);
+      const answer = await fetch(`${server.url}/api/v1/system/engines`, { headers: { authorization } });
+      const { items } = (await answer.json()) as { items: { error?: string }[] };
+      const error = items[0]?.error ?? '';
+      if (bomb.error === undefined)
+        expect(error, bomb.what).not.toMatch(/cannot be read|not Prometheus|none that|: not /);
+      else expect(error, bomb.what).toMatch(bomb.error);
+      expect(peakMb, bomb.what).toBeLessThan(MOST_MB);
+    }
+    expect(over).toEqual([]);
+  },
+);

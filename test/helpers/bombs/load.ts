@@ -1,5 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 
+/** Between two requests for the health of a process. */
+const PAUSE_MS = 5;
+
 /** What a process cost while it did some work. */
 export interface Load {
   /**
@@ -41,6 +44,8 @@ export async function loadOf<Result>(
     if (status !== 200) throw new Error(`health answered ${status}`);
     stallMs = Math.max(stallMs, mainThreadMs(pid) - before);
     answered++;
+    // Asking without a pause would cost both sides more than the work itself; a stall this short is none.
+    await new Promise(resolve => setTimeout(resolve, PAUSE_MS));
   } while (!isDone);
   const result = await ended;
   const peakMb = statusMb(pid, 'VmHWM');

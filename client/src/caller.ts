@@ -32,7 +32,7 @@ export function createCaller(options: ClientOptions): Caller {
       authorization => send({ ...request, headers: { ...request.headers, authorization }, signal }, sending),
       signal,
     );
-    if (answer.status === 204) return undefined;
+    if (answer.status === 202 || answer.status === 204) return undefined;
     if (answer.status !== 200 && answer.status !== 201) throw refusalOf(answer, sending.environment.now());
     return objectOf(answer);
   };

@@ -50,8 +50,19 @@ const POLICY =
 
 export const addPage = (server: FastifyInstance): void => serve(server, PAGE);
 
-/** Serves the page where people sign in at the login service, before it leads them to the page of a workspace. */
-export const addSignInPage = (server: FastifyInstance): void => serve(server, SIGN_IN);
+/**
+ * Serves the page where people sign in at the login service, before it leads them to the page of a workspace. Programs ask
+ * the same address whether the service is well, as Cribl's management plane answers it.
+ */
+export function addSignInPage(server: FastifyInstance): void {
+  server.addHook('onRequest', async ({ routeOptions, headers: { accept = '' } }, reply) => {
+    if (routeOptions.url !== '/') return;
+    void reply.header('vary', 'accept');
+    if (!/\bapplication\/json\b/i.test(accept) || /\btext\/html\b/i.test(accept)) return;
+    return reply.send({ status: 'OK' });
+  });
+  serve(server, SIGN_IN);
+}
 
 /** The files are in the folder beside this module; the build copies them beside the bundle. */
 function serve(server: FastifyInstance, files: readonly PageFile[]): void {

@@ -53,6 +53,10 @@ export class AppError extends Error {
 export const notFound = (resource: string, id: string): AppError =>
   new AppError('not-found', `${resource} '${id}' not found`);
 
+/** Clients of the API look for the words "already exists". `subject` names what was to be made, as in `user 'ann'`. */
+export const alreadyExists = (subject: string, remedy = 'choose another id'): AppError =>
+  new AppError('conflict', `${subject} already exists; ${remedy}`);
+
 /** The text of anything thrown. */
 export function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);

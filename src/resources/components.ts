@@ -19,7 +19,7 @@ import {
   updateItem,
   writable,
 } from './item-writes.ts';
-import { listPageOf, pageQuery } from './paging.ts';
+import { listPageOf, type PageInput, pageQuery } from './paging.ts';
 import { shownTo } from './shown-addresses.ts';
 import { defineVerb } from './verb.ts';
 
@@ -193,31 +193,85 @@ function getComponent(kind: ComponentKind) {
 export const getInput = getComponent('input');
 export const getOutput = getComponent('output');
 
-const input = z.object({ ...pageQuery, type: z.string().optional() });
+type ListQuery = PageInput & { readonly type?: string | undefined };
 
-function listComponents(kind: ComponentKind) {
+function listKind({ actor, context, group }: Call, kind: ComponentKind, query: ListQuery) {
+  const sources = componentSourcesOf(context);
+  const wanted = knownComponents(
+    sources,
+    kind,
+    known =>
+      (query.type === undefined || known.type === query.type) &&
+      (group === undefined || known.group === group),
+  );
+  const page = listPageOf(query, wanted);
+  const describe = createDescriber(sources);
+  const show = shownBy(actor, kind);
+  return { ...page, items: page.items.map(known => show(describe(known))) };
+}
+
+const listComponents = (kind: ComponentKind) =>
+  defineVerb({
+    permission: `read:${kind}s`,
+    input: z.object({ ...pageQuery, type: z.string().optional() }),
+    run: (call, query) => listKind(call, kind, query),
+  });
+
+export const listInputs = listComponents('input');
+export const listOutputs = listComponents('output');
+
+/** What Cribl-compatible clients send to the status of components: there `type` says how ids are written. */
+const statusQuery = {
+  type: z
+    .string()
+    .optional()
+    .describe(
+      '`true` writes each id as `type:id`, `false` as it is; another text leaves only components of that type.',
+    ),
+  metrics: z.enum(['true', 'false']).optional().describe('Makes no difference: metrics are always answered.'),
+};
+const isIdForm = (type: string | undefined): boolean => type === 'true' || type === 'false';
+
+/** With `type` true the id begins with the type, as in `syslog:app`. */
+function withIdForm(described: DescribedComponent, type: string | undefined): DescribedComponent {
+  if (type !== 'true') return described;
+  const { settings } = described;
+  return { ...described, settings: { ...settings, id: `${String(settings.type)}:${String(settings.id)}` } };
+}
+
+function listStatus(kind: ComponentKind) {
   return defineVerb({
     permission: `read:${kind}s`,
-    input,
-    run({ actor, context, group }, query) {
-      const sources = componentSourcesOf(context);
-      const wanted = knownComponents(
-        sources,
-        kind,
-        known =>
-          (query.type === undefined || known.type === query.type) &&
-          (group === undefined || known.group === group),
-      );
-      const page = listPageOf(query, wanted);
-      const describe = createDescriber(sources);
-      const show = shownBy(actor, kind);
-      return { ...page, items: page.items.map(known => show(describe(known))) };
+    input: z.object({ ...pageQuery, ...statusQuery }),
+    run(call, { type, ...query }) {
+      const page = listKind(call, kind, isIdForm(type) ? query : { ...query, type });
+      return { ...page, items: page.items.map(described => withIdForm(described, type)) };
     },
   });
 }
 
-export const listInputs = listComponents('input');
-export const listOutputs = listComponents('output');
+export const listInputStatus = listStatus('input');
+export const listOutputStatus = listStatus('output');
+
+/** Takes the id in both forms. */
+function getStatus(kind: ComponentKind) {
+  return defineVerb({
+    permission: `read:${kind}s`,
+    input: z.object({ id: z.string().max(1024), ...statusQuery }),
+    run({ actor, context, group }, { id, type }) {
+      // Ids hold no colon, types may.
+      const colon = id.lastIndexOf(':');
+      const described = describeComponent(componentSourcesOf(context), kind, id.slice(colon + 1), group);
+      const { type: own } = described.settings;
+      if (colon !== -1 && id.slice(0, colon) !== own) throw notFound(kind, id);
+      if (type !== undefined && !isIdForm(type) && type !== own) throw notFound(kind, id);
+      return withIdForm(shownBy(actor, kind)(described), type);
+    },
+  });
+}
+
+export const getInputStatus = getStatus('input');
+export const getOutputStatus = getStatus('output');
 
 /** Declares a component, whether or not it was seen already. */
 function createComponent(kind: ComponentKind) {

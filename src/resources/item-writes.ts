@@ -8,7 +8,7 @@ import { problemsOf } from '../config/schema-problems.ts';
 import { mapsFor, type Schema } from '../config/schema-walk.ts';
 import { isReferredTo } from '../config/secrets/references.ts';
 import { applySecretRules, type CheckedWrite, type SecretWrite } from '../config/secrets/rules.ts';
-import { AppError, notFound, type Problem } from '../lib/errors.ts';
+import { AppError, alreadyExists, notFound, type Problem } from '../lib/errors.ts';
 import { identifier } from '../lib/schemas.ts';
 import type { Call } from './context.ts';
 import { assertMatches } from './etag.ts';
@@ -84,10 +84,7 @@ export async function createItem(
   const configuration = await save(call, now => {
     const present = resource.find(now, id);
     if (present?.inFile !== undefined)
-      throw new AppError(
-        'conflict',
-        `${resource.name} '${id}' exists already; choose another id or PATCH it`,
-      );
+      throw alreadyExists(`${resource.name} '${id}'`, 'choose another id or PATCH it');
     return [editTo(call, resource, { now, id, item, sent: item, present: undefined })];
   });
   return { configuration, id };

@@ -16,7 +16,7 @@ export const pageQuery = {
   limit: whole(1, MOST_ROWS).optional(),
 };
 
-interface PageInput {
+export interface PageInput {
   readonly offset: number;
   readonly limit?: number | undefined;
 }

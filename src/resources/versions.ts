@@ -124,16 +124,15 @@ export const showVersion = defineVerb({
   },
 });
 
-/** How many versions there are, or how many came after the one of that id. */
-export const countVersions = defineVerb({
+/** How many files read otherwise than in a version, which `commit` or `ID` names; without either than in the newest. */
+export const countChangedFiles = defineVerb({
   permission: 'read:settings',
-  input: z.object({ ID: z.string().max(64).optional() }),
-  async run({ context }, { ID }) {
+  input: z.object({ commit: commitQuery, ID: commitQuery.describe('Another name of `commit`.') }),
+  async run({ context }, { commit, ID = commit }) {
     const { versions } = context.stores;
-    if (ID === undefined) return { count: await versions.count() };
-    const count = await countNewer(versions, ID);
-    if (count === -1) throw notFound('version', ID);
-    return { count };
+    const then = textsOf(await findVersionRow(versions, ID));
+    const now = textsOf(await findVersionRow(versions, undefined));
+    return { count: FILES.filter(name => then[name] !== now[name]).length };
   },
 });
 

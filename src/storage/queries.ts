@@ -1,5 +1,5 @@
 import type { SelectQueryBuilder } from 'kysely';
-import { AppError } from '../lib/errors.ts';
+import { AppError, alreadyExists } from '../lib/errors.ts';
 import type { Database } from './tables.ts';
 
 /** The columns of a row, in their order. One that is missing, or that the row does not have, does not compile. */
@@ -19,12 +19,15 @@ export async function countRows<Table extends keyof Database>(
   return Number(total);
 }
 
-/** Refuses a row whose key is taken with `message`, in place of the database's own text. */
-export async function refuseDuplicate(insert: Promise<unknown>, message: string): Promise<void> {
+/** Refuses a row whose key is taken as `alreadyExists` does, in place of the database's own text. */
+export async function refuseDuplicate(
+  insert: Promise<unknown>,
+  ...named: Parameters<typeof alreadyExists>
+): Promise<void> {
   try {
     await insert;
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== 'conflict') throw error;
-    throw new AppError('conflict', message);
+    throw alreadyExists(...named);
   }
 }

@@ -101,7 +101,7 @@ it('lets members sign in, choose a password, manage their organization and nobod
   const made = await plane('acme', '/workspaces', { token, method: 'POST', body: { workspaceId: 'test' } });
   expect(made).toMatchObject({ status: 201, body: { leaderFQDN: 'test-acme.localhost', state: 'Active' } });
   await until(async () => (await api('test-acme', '/system/inputs', { token })).status === 200);
-  expect((await plane('acme', '/workspaces/test', { token, method: 'DELETE' })).status).toBe(204);
+  expect((await plane('acme', '/workspaces/test', { token, method: 'DELETE' })).status).toBe(202);
   await until(async () => (await api('test-acme', '/system/inputs', { token })).status === 404);
 });
 

@@ -170,7 +170,7 @@ it('tells on the command line what is wrong with an organization or a credential
   const made = await run('org', 'create', 'beta', '--owner', 'bob@beta.example', '--workspace', 'main');
   expect(made.code, made.stderr).toBe(0);
   for (const [args, text] of [
-    [['org', 'create', 'beta', '--owner', 'x@y.example', '--workspace', 'main'], 'exists already'],
+    [['org', 'create', 'beta', '--owner', 'x@y.example', '--workspace', 'main'], 'already exists'],
     [['org', 'create', 'abc', '--owner', 'x@y.example', '--workspace', 'main'], 'organization must be'],
     [['org', 'create', 'gamma', '--owner', 'nobody', '--workspace', 'main'], 'e-mail'],
     [['org', 'update', 'none', '--role-selector', 'off'], 'not found'],

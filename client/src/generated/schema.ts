@@ -1582,7 +1582,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Count the versions, or those after the one that `ID` names */
+        /**
+         * Count the files that read otherwise than in a version
+         * @description Without one 0: what takes effect is a version at once, so that nothing waits for a commit.
+         */
         get: operations["versions.count"];
         put?: never;
         post?: never;
@@ -1599,7 +1602,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Count the versions, or those after the one that `ID` names, in a group */
+        /**
+         * Count the files that read otherwise than in a version, in a group
+         * @description Without one 0: what takes effect is a version at once, so that nothing waits for a commit.
+         */
         get: operations["versions.countInGroup"];
         put?: never;
         post?: never;
@@ -2601,6 +2607,12 @@ export interface components {
         };
         CurrentBranch: {
             branch: string;
+            /** @description The same once more, for clients that read a list. */
+            items: {
+                branch: string;
+            }[];
+            /** @constant */
+            count: 1;
         };
         DefaultTarget: {
             /** @description Unique identifier of the target. */
@@ -9880,7 +9892,10 @@ export interface operations {
             query?: {
                 offset?: number;
                 limit?: number;
+                /** @description `true` writes each id as `type:id`, `false` as it is; another text leaves only components of that type. */
                 type?: string;
+                /** @description Makes no difference: metrics are always answered. */
+                metrics?: "true" | "false";
             };
             header?: never;
             path?: never;
@@ -9916,7 +9931,10 @@ export interface operations {
             query?: {
                 offset?: number;
                 limit?: number;
+                /** @description `true` writes each id as `type:id`, `false` as it is; another text leaves only components of that type. */
                 type?: string;
+                /** @description Makes no difference: metrics are always answered. */
+                metrics?: "true" | "false";
             };
             header?: never;
             path: {
@@ -9953,7 +9971,12 @@ export interface operations {
     };
     "inputs.getStatus": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description `true` writes each id as `type:id`, `false` as it is; another text leaves only components of that type. */
+                type?: string;
+                /** @description Makes no difference: metrics are always answered. */
+                metrics?: "true" | "false";
+            };
             header?: never;
             path: {
                 id: string;
@@ -9985,7 +10008,12 @@ export interface operations {
     };
     "inputs.getStatusInGroup": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description `true` writes each id as `type:id`, `false` as it is; another text leaves only components of that type. */
+                type?: string;
+                /** @description Makes no difference: metrics are always answered. */
+                metrics?: "true" | "false";
+            };
             header?: never;
             path: {
                 /** @description The group the call is about. */
@@ -10430,7 +10458,10 @@ export interface operations {
             query?: {
                 offset?: number;
                 limit?: number;
+                /** @description `true` writes each id as `type:id`, `false` as it is; another text leaves only components of that type. */
                 type?: string;
+                /** @description Makes no difference: metrics are always answered. */
+                metrics?: "true" | "false";
             };
             header?: never;
             path?: never;
@@ -10466,7 +10497,10 @@ export interface operations {
             query?: {
                 offset?: number;
                 limit?: number;
+                /** @description `true` writes each id as `type:id`, `false` as it is; another text leaves only components of that type. */
                 type?: string;
+                /** @description Makes no difference: metrics are always answered. */
+                metrics?: "true" | "false";
             };
             header?: never;
             path: {
@@ -10503,7 +10537,12 @@ export interface operations {
     };
     "outputs.getStatus": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description `true` writes each id as `type:id`, `false` as it is; another text leaves only components of that type. */
+                type?: string;
+                /** @description Makes no difference: metrics are always answered. */
+                metrics?: "true" | "false";
+            };
             header?: never;
             path: {
                 id: string;
@@ -10535,7 +10574,12 @@ export interface operations {
     };
     "outputs.getStatusInGroup": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description `true` writes each id as `type:id`, `false` as it is; another text leaves only components of that type. */
+                type?: string;
+                /** @description Makes no difference: metrics are always answered. */
+                metrics?: "true" | "false";
+            };
             header?: never;
             path: {
                 /** @description The group the call is about. */
@@ -13753,10 +13797,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        items: components["schemas"]["CurrentBranch"][];
-                        count: number;
-                    };
+                    "application/json": components["schemas"]["CurrentBranch"];
                 };
             };
             401: components["responses"]["Unauthorized"];
@@ -13784,10 +13825,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        items: components["schemas"]["CurrentBranch"][];
-                        count: number;
-                    };
+                    "application/json": components["schemas"]["CurrentBranch"];
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -13802,6 +13840,8 @@ export interface operations {
     "versions.count": {
         parameters: {
             query?: {
+                commit?: string;
+                /** @description Another name of `commit`. */
                 ID?: string;
             };
             header?: never;
@@ -13834,6 +13874,8 @@ export interface operations {
     "versions.countInGroup": {
         parameters: {
             query?: {
+                commit?: string;
+                /** @description Another name of `commit`. */
                 ID?: string;
             };
             header?: never;

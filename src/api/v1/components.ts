@@ -5,8 +5,12 @@ import {
   createOutput,
   type DescribedComponent,
   getInput,
+  getInputStatus,
   getOutput,
+  getOutputStatus,
+  listInputStatus,
   listInputs,
+  listOutputStatus,
   listOutputs,
   removeInput,
   removeOutput,
@@ -116,6 +120,7 @@ const KINDS = [
     shape: inputShape,
     statusShape: inputStatusShape,
     verbs: { list: listInputs, get: getInput, create: createInput, update: updateInput, remove: removeInput },
+    statusVerbs: { list: listInputStatus, get: getInputStatus },
     example: { id: 'app', type: 'syslog', added: { id: 'shop', type: 'http' } },
   },
   {
@@ -129,6 +134,7 @@ const KINDS = [
       update: updateOutput,
       remove: removeOutput,
     },
+    statusVerbs: { list: listOutputStatus, get: getOutputStatus },
     example: { id: 'lake', type: 's3', added: { id: 'archive', type: 's3' } },
   },
 ] as const;
@@ -202,7 +208,7 @@ function settingsRoutes({ resource, shape, verbs, example }: ComponentKindRoutes
   ];
 }
 
-function statusRoutes({ resource, statusShape, verbs, example }: ComponentKindRoutes): Route[] {
+function statusRoutes({ resource, statusShape, statusVerbs: verbs, example }: ComponentKindRoutes): Route[] {
   const statusPath = `/system/status/${resource}s`;
   const params = { id: example.id };
   return [

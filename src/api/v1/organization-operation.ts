@@ -22,7 +22,7 @@ export interface OrganizationOperation<Id extends `${Resource}.${string}` = `${R
   readonly method: Method;
   /** With `:name` parameters, below `/v1/organizations/:org`. */
   readonly path: string;
-  readonly status: 200 | 201 | 204;
+  readonly status: 200 | 201 | 202 | 204;
   /** Returns the body of the answer; undefined for none. */
   run(call: OrganizationCall, input: OrganizationInput): Promise<object | undefined>;
 }
@@ -54,5 +54,5 @@ export const organizationOperation = <Id extends OrganizationOperation['id'], In
   },
 });
 
-/** The body of a 204. */
+/** The body of a 202 or 204. */
 export const noAnswer = (): undefined => undefined;

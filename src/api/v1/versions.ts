@@ -4,7 +4,7 @@ import {
   BRANCH,
   type ConfigVersion,
   commitVersion,
-  countVersions,
+  countChangedFiles,
   type FileChange,
   getBranch,
   getVersionStatus,
@@ -13,7 +13,7 @@ import {
   showVersion,
 } from '../../resources/versions.ts';
 import { isoTime, item, list } from '../envelope.ts';
-import type { Shape } from '../operation.ts';
+import type { RouteAnswer, Shape } from '../operation.ts';
 import { type Route, route, WRITE_ERRORS } from '../route.ts';
 
 const line = z.object({
@@ -259,10 +259,21 @@ const branchShape: Shape = { name: 'Branch', schema: branch };
 
 const wireBranch = (one: { readonly branch: string }): z.output<typeof branch> => ({ id: one.branch });
 
-const currentBranch = z.object({ branch: z.string() });
-const currentBranchShape: Shape = { name: 'CurrentBranch', schema: currentBranch };
-
-const wireCurrentBranch = (one: { readonly branch: string }): z.output<typeof currentBranch> => one;
+const named = z.object({ branch: z.string() });
+const currentBranch = named.extend({
+  items: z.array(named).describe('The same once more, for clients that read a list.'),
+  count: z.literal(1),
+});
+/** Some Cribl-compatible clients read the bare object and some a list, as two documents have it. */
+const currentBranchAnswer: RouteAnswer<z.output<typeof named>> = {
+  kind: 'object',
+  shape: { name: 'CurrentBranch', schema: currentBranch },
+  make: ({ branch: name }): z.output<typeof currentBranch> => ({
+    branch: name,
+    items: [{ branch: name }],
+    count: 1,
+  }),
+};
 
 const counted = z.object({ count: z.int().min(0) });
 const countShape: Shape = { name: 'VersionCount', schema: counted };
@@ -305,14 +316,15 @@ export const versionRoutes: readonly Route[] = [
     path: '/version/current-branch',
     summary: 'Get the active branch',
     verb: getBranch,
-    answer: item(currentBranchShape, wireCurrentBranch),
+    answer: currentBranchAnswer,
   }),
   route({
     ...read,
     id: 'versions.count',
     path: '/version/count',
-    summary: 'Count the versions, or those after the one that `ID` names',
-    verb: countVersions,
+    summary: 'Count the files that read otherwise than in a version',
+    description: 'Without one 0: what takes effect is a version at once, so that nothing waits for a commit.',
+    verb: countChangedFiles,
     answer: item(countShape, wireCount),
     errors: ['not-found'],
   }),

@@ -64,7 +64,8 @@ export function workspaceOperations(cloudDomain: () => string) {
       id: 'workspaces.remove',
       method: 'DELETE',
       path: '/workspaces/:id',
-      status: 204,
+      // As Cribl's management plane answers, whose clients take nothing else.
+      status: 202,
       verb: removeWorkspace,
       answer: noAnswer,
     }),

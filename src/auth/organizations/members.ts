@@ -1,5 +1,5 @@
 import type { Clock } from '../../lib/clock.ts';
-import { AppError, notFound } from '../../lib/errors.ts';
+import { AppError, alreadyExists, notFound } from '../../lib/errors.ts';
 import type { Ids } from '../../lib/ids.ts';
 import { Secret } from '../../lib/secret.ts';
 import type { Storage, Transaction } from '../../storage/storage.ts';
@@ -300,7 +300,10 @@ export async function addAccount(
   { organization, username, hash }: Readonly<Record<'organization' | 'username' | 'hash', string>>,
 ): Promise<UserRow> {
   if ((await tx.userByName(username, organization)) !== undefined)
-    throw new AppError('conflict', `the user is a member of organization '${organization}' already`);
+    throw alreadyExists(
+      `member '${username}' of organization '${organization}'`,
+      'change the roles of that one',
+    );
   const person = { organization, username, email: username, hash, password: '', role: 'user' } as const;
   return addNewUser(tx, { clock, ids }, { ...person, disabled: false, kind: 'person' });
 }

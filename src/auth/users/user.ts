@@ -1,5 +1,5 @@
 import type { Clock } from '../../lib/clock.ts';
-import { AppError, notFound } from '../../lib/errors.ts';
+import { AppError, alreadyExists, notFound } from '../../lib/errors.ts';
 import type { Ids } from '../../lib/ids.ts';
 import type { Transaction } from '../../storage/storage.ts';
 import type { UserRow } from '../../storage/stores/users.ts';
@@ -208,7 +208,7 @@ export async function addNewUser(
 async function assertMayAddUser(tx: Transaction, references: readonly string[]): Promise<void> {
   for (const reference of references)
     if ((await findUser(tx, reference)) !== undefined)
-      throw new AppError('conflict', `user '${reference}' exists already; choose another name`);
+      throw alreadyExists(`user '${reference}'`, 'choose another name');
   if ((await tx.countUsers()) >= MOST_USERS)
     throw new AppError('conflict', `there are ${MOST_USERS} users already; remove one first`);
 }

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { link, rm, stat } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { createGzip } from 'node:zlib';
-import { AppError, codeOf } from '../../lib/errors.ts';
+import { AppError, alreadyExists, codeOf } from '../../lib/errors.ts';
 import { readKeyRing } from '../../lib/keyring.ts';
 import { stagePrivateFile, syncFolderOf } from '../../lib/private-file.ts';
 import { VERSION } from '../../lib/version.ts';
@@ -37,7 +37,7 @@ export interface BackupResult {
  */
 export async function writeBackup(options: BackupOptions): Promise<BackupResult> {
   const { to } = options;
-  if (existsSync(to)) throw alreadyExists(to);
+  if (existsSync(to)) throw fileExists(to);
   const view = await openView(options);
   const rows: Record<string, number> = {};
   try {
@@ -62,8 +62,8 @@ export async function writeBackup(options: BackupOptions): Promise<BackupResult>
   }
 }
 
-const alreadyExists = (file: string): AppError =>
-  new AppError('conflict', `'${file}' exists already; choose another name for the backup`);
+const fileExists = (file: string): AppError =>
+  alreadyExists(`'${file}'`, 'choose another name for the backup');
 
 async function* gzipped(bytes: AsyncIterable<Buffer>): AsyncGenerator<Uint8Array> {
   const source = Readable.from(bytes, { objectMode: false });
@@ -82,7 +82,7 @@ async function publishFile(to: string, bytes: AsyncIterable<Uint8Array>): Promis
     }
     await syncFolderOf(to);
   } catch (error) {
-    if (codeOf(error) === 'EEXIST') throw alreadyExists(to);
+    if (codeOf(error) === 'EEXIST') throw fileExists(to);
     if (error instanceof AppError || !/^E[A-Z]+$/.test(codeOf(error))) throw error;
     throw new AppError('unavailable', `'${to}' cannot be written: ${codeOf(error)}`, { cause: error });
   }

@@ -1,3 +1,4 @@
+import { alreadyExists } from '../../lib/errors.ts';
 import { AUDIT_COLUMNS, type AuditRow } from '../stores/audit.ts';
 import { RECEIVED_EVENT_COLUMNS, type ReceivedEventRow } from '../stores/events.ts';
 import type { Lease } from '../stores/leases.ts';
@@ -66,7 +67,7 @@ const insertAudit = statement(insertText('audit', AUDIT_COLUMNS));
 
 const planAudit = ({ workspace, row }: AuditOperation): UnfencedPlan => ({
   steps: [insertAudit(workspace, row)],
-  conflict: () => `the entry '${row.id}' of the audit exists already`,
+  conflict: () => alreadyExists(`the entry '${row.id}' of the audit`).message,
   changes: [],
 });
 

@@ -101,5 +101,5 @@ export const addVersion = (db: Kysely<Database>, workspace: string, row: ConfigV
       .insertInto('config_versions')
       .values({ ...row, workspace })
       .execute(),
-    `version '${row.id}' of the configuration exists already`,
+    `version '${row.id}' of the configuration`,
   );

@@ -133,10 +133,7 @@ const refuseDuplicateName = (
   written: Promise<unknown>,
   { organization, name }: CredentialRow,
 ): Promise<void> =>
-  refuseDuplicate(
-    written,
-    `organization '${organization}' has a credential '${name}' already; choose another name`,
-  );
+  refuseDuplicate(written, `credential '${name}' of organization '${organization}'`, 'choose another name');
 
 function updateCredential(db: Kysely<Database>, row: CredentialRow): Promise<void> {
   const { client_id, last_used_at: _, ...columns } = row;

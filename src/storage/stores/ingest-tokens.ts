@@ -72,7 +72,7 @@ export function ingestTokenTransaction(
             .insertInto('ingest_tokens')
             .values({ ...row, workspace })
             .execute(),
-          `ingest token '${row.id}' exists already; choose another id`,
+          `ingest token '${row.id}'`,
         ),
       ),
     countIngestTokens: () => countRows(ofWorkspace(db, workspace)),

@@ -43,7 +43,7 @@ export const addMessage = (db: Kysely<Database>, workspace: string, row: Message
       .insertInto('messages')
       .values({ ...row, workspace })
       .execute(),
-    `message '${row.id}' exists already; choose another id`,
+    `message '${row.id}'`,
   );
 
 export const removeMessage = (

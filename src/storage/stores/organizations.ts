@@ -139,10 +139,7 @@ export const organizationTransaction = (
 });
 
 const addOrganization = (db: Kysely<Database>, row: OrganizationRow): Promise<void> =>
-  refuseDuplicate(
-    db.insertInto('organizations').values(row).execute(),
-    `organization '${row.id}' exists already; choose another id`,
-  );
+  refuseDuplicate(db.insertInto('organizations').values(row).execute(), `organization '${row.id}'`);
 
 async function updateOrganization(db: Kysely<Database>, { id, ...columns }: OrganizationRow): Promise<void> {
   await db.updateTable('organizations').set(columns).where('id', '=', id).execute();
@@ -151,7 +148,7 @@ async function updateOrganization(db: Kysely<Database>, { id, ...columns }: Orga
 const addWorkspace = (db: Kysely<Database>, row: WorkspaceRow): Promise<void> =>
   refuseDuplicate(
     db.insertInto('workspaces').values(row).execute(),
-    `organization '${row.organization}' has a workspace '${row.id}' already; choose another id`,
+    `workspace '${row.id}' of organization '${row.organization}'`,
   );
 
 async function updateWorkspace(
@@ -196,7 +193,8 @@ async function updateMember(
 const addMember = (db: Kysely<Database>, row: MemberRow): Promise<void> =>
   refuseDuplicate(
     db.insertInto('members').values(row).execute(),
-    `the user is a member of organization '${row.organization}' already`,
+    `the user's membership of organization '${row.organization}'`,
+    'change it',
   );
 
 async function removeWorkspace(db: Kysely<Database>, organization: string, id: string): Promise<void> {

@@ -116,7 +116,7 @@ export const silenceTransaction = (
           .insertInto('silences')
           .values({ ...row, workspace })
           .execute(),
-        `silence '${row.id}' exists already; choose another id`,
+        `silence '${row.id}'`,
       ),
     ),
   countUnexpiredSilences: now => countRows(ofWorkspace(db, workspace).where('ends_at', '>', now)),

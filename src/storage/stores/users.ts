@@ -101,7 +101,8 @@ export async function incrementUserChanges(db: Kysely<Database>): Promise<number
 export async function addUser(db: Kysely<Database>, user: UserTable): Promise<void> {
   await refuseDuplicate(
     db.insertInto('users').values(user).execute(),
-    `user '${user.username}' exists already; choose another name`,
+    `user '${user.username}'`,
+    'choose another name',
   );
 }
 

@@ -257,7 +257,7 @@ export const listOutputStatus = listStatus('output');
 function getStatus(kind: ComponentKind) {
   return defineVerb({
     permission: `read:${kind}s`,
-    input: z.object({ id: z.string().max(1024), ...statusQuery }),
+    input: z.object({ id: z.string().max(512), ...statusQuery }),
     run({ actor, context, group }, { id, type }) {
       // Ids hold no colon, types may.
       const colon = id.lastIndexOf(':');

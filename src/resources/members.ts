@@ -27,7 +27,7 @@ const writtenRolesSchema = z.strictObject({
 /** Roles as Cribl-compatible clients write them. */
 export type WrittenRoles = z.output<typeof writtenRolesSchema>;
 
-/** Owners and admins of a workspace are admins; users have the role of the product, where they have one. */
+/** Owners and admins of a workspace are admins; users have the role of the product, and without one `user`. */
 function toMemberRoles({ organizationRole, workspaces = [] }: WrittenRoles): MemberRoles {
   const roles = new Map(
     workspaces.flatMap((written): [string, Role][] => {
@@ -41,7 +41,8 @@ function toMemberRoles({ organizationRole, workspaces = [] }: WrittenRoles): Mem
 function roleOf({ workspaceRole, products = [] }: z.output<typeof workspaceRoleSchema>): Role | undefined {
   if (workspaceRole === NO_ACCESS) return undefined;
   if (workspaceRole !== 'user') return 'admin';
-  const role = products.find(one => one.product === PRODUCT)?.role ?? NO_ACCESS;
+  // Who is in a workspace and has no role in the product may see no more there than who they are.
+  const role = products.find(one => one.product === PRODUCT)?.role ?? 'user';
   return role === NO_ACCESS ? undefined : role;
 }
 

@@ -3416,8 +3416,6 @@ export interface components {
             [key: string]: unknown;
         };
         InputStatus: {
-            /** @description Unique identifier within its file. */
-            id: string;
             /** @description The engine's word for its kind, such as syslog or s3. */
             type: string;
             status: {
@@ -3446,6 +3444,8 @@ export interface components {
                     message: string;
                 };
             };
+            /** @description With `type=true` it begins with the type, as in `syslog:app`. */
+            id: string;
         } & {
             [key: string]: unknown;
         };
@@ -4253,8 +4253,6 @@ export interface components {
             [key: string]: unknown;
         };
         OutputStatus: {
-            /** @description Unique identifier within its file. */
-            id: string;
             /** @description The engine's word for its kind, such as syslog or s3. */
             type: string;
             status: {
@@ -4283,6 +4281,8 @@ export interface components {
                     message: string;
                 };
             };
+            /** @description With `type=true` it begins with the type, as in `syslog:app`. */
+            id: string;
         } & {
             [key: string]: unknown;
         };

@@ -55,7 +55,11 @@ const GRANT_TYPE = 'client_credentials';
 
 const REFUSALS = {
   client: invalidClient,
-  'audience-missing': () => new OAuthError('invalid_request', 'The parameter audience is missing'),
+  'audience-missing': () =>
+    new OAuthError(
+      'invalid_request',
+      'The parameter audience (or resource) is missing; it names one of several',
+    ),
   'audience-unknown': () => new OAuthError('access_denied', 'The audience is not one of this service'),
   scope: () => new OAuthError('invalid_scope', 'The scope is more than the client has'),
 } as const;
@@ -72,6 +76,7 @@ export function addToken(scope: FastifyInstance, grant: GrantToken): void {
     const granted = await grant({
       ...presentedClient(request, parameters),
       audience: parameters.get('audience'),
+      resource: parameters.get('resource'),
       scope: parameters.get('scope'),
       address: request.ip,
       requestId: request.id,

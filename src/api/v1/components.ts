@@ -62,7 +62,9 @@ const component = declaredSchema.extend({
     })
     .describe('What Headgate knows of it.'),
 });
-const componentStatus = component.pick({ id: true, type: true, status: true });
+const componentStatus = component
+  .pick({ type: true, status: true })
+  .extend({ id: z.string().describe('With `type=true` it begins with the type, as in `syslog:app`.') });
 
 /** The settings that a body may declare; unknown keys are kept. */
 const declaredShape = (resource: 'input' | 'output'): Shape => ({

@@ -104,12 +104,20 @@ export async function assertWorkspacesExist(
   { role, roles }: RoleAssignments,
 ): Promise<void> {
   if (role !== 'user') return;
-  if (roles.length === 0) throw invalidField('workspaces', "must name a workspace for the role 'user'");
+  if (roles.length === 0)
+    throw invalidField(
+      'roles.workspaces',
+      "must give the role 'user' a role in a workspace; without `products` it is 'user'",
+    );
   const names = roles.map(({ workspace }) => workspace);
-  if (new Set(names).size < names.length) throw invalidField('workspaces', 'must name each workspace once');
+  if (new Set(names).size < names.length)
+    throw invalidField('roles.workspaces', 'must name each workspace once');
   for (const [index, name] of names.entries())
     if ((await tx.workspace(organization, name)) === undefined)
-      throw invalidField(`workspaces[${index}].workspace`, `names no workspace of '${organization}'`);
+      throw invalidField(
+        `roles.workspaces[${index}].workspaceId`,
+        `'${name}' is no workspace of the organization`,
+      );
 }
 
 /** Roles in workspaces count for the role `user` only. */

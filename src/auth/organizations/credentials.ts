@@ -268,7 +268,8 @@ function requireOwned(
 }
 
 function assertInFuture(expiresAt: number | null | undefined, now: number): void {
-  if (typeof expiresAt === 'number' && expiresAt <= now) throw invalidField('expiresAt', 'must not be over');
+  if (typeof expiresAt === 'number' && expiresAt <= now)
+    throw invalidField('expiresDate', 'must not be over');
 }
 
 function applyFields(

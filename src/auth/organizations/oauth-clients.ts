@@ -109,7 +109,10 @@ const isSameHash = (hash: string, digest: string): boolean =>
 
 interface GrantRequest extends ClientRequest {
   /** Undefined when it was not named. */
+  /** Left out where the service has one only. */
   readonly audience: string | undefined;
+  /** The same by RFC 8707; one that is named too must be of this service as well. */
+  readonly resource: string | undefined;
   /** The requested permissions, as `user:<action>:<resource>`; all of the client's when left out. */
   readonly scope: string | undefined;
 }
@@ -146,11 +149,13 @@ export function createClientGrant(dependencies: GrantDependencies): GrantToken {
     const organization = client && (await directory.organization(client.row.organization));
     if (client === undefined || organization === undefined) return refused('client');
     const { row, roles } = client;
-    const { audience, address, requestId } = request;
+    const { resource, address, requestId } = request;
+    const sole = audiences.length === 1 ? audiences[0] : undefined;
+    const audience = request.audience ?? resource ?? sole;
     const audit = auditOf(organization.id);
     const entry = { actor: row.name, action: 'tokens.issue', target: row.client_id, address, requestId };
     if (audience === undefined) return refused('audience-missing');
-    if (!audiences.includes(audience)) {
+    if (![audience, resource ?? audience].every(one => audiences.includes(one))) {
       audit.refused({ ...entry, reason: 'audience' });
       return refused('audience-unknown');
     }

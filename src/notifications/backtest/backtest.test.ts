@@ -261,6 +261,20 @@ const SPREAD_LATE: Phase[] = [
   { minutes: 8, does: 'flow', events: 105 },
 ];
 
+/** Data ends the silence of one input between two minutes, while another is silent. */
+const ENDED_BETWEEN: Phase[][] = [
+  [
+    { minutes: 14, does: 'flow', events: 9 },
+    { minutes: 1, does: 'absent', events: 0 },
+    { minutes: 3, does: 'flow', events: 9 },
+  ],
+  [
+    { minutes: 13, does: 'flow', events: 9 },
+    { minutes: 3, does: 'pause', events: 0 },
+    { minutes: 2, does: 'flow', events: 9 },
+  ],
+];
+
 it('finds what looking at each minute finds, whatever is known to be ok for a while', () =>
   fc.assert(
     fc.asyncProperty(
@@ -283,5 +297,11 @@ it('finds what looking at each minute finds, whatever is known to be ok for a wh
       },
     ),
     // Minutes whose amount is spread over some that were looked at before.
-    { numRuns: 40, examples: LOOKED_AT.map(settings => [settings, [SPREAD_LATE]]) },
+    {
+      numRuns: 40,
+      examples: LOOKED_AT.flatMap((settings): [typeof settings, Phase[][]][] => [
+        [settings, [SPREAD_LATE]],
+        [settings, ENDED_BETWEEN],
+      ]),
+    },
   ));

@@ -17,6 +17,7 @@ export default defineConfig({
   test: {
     reporters: ['default', 'test/helpers/closing-line.ts'],
     pool: 'forks',
+    setupFiles: 'test/helpers/property-seed.ts',
     // The identity provider of the tests tells how it would be run for good.
     onConsoleLog: log => !log.startsWith('oidc-provider'),
     // What nobody waits for any more: a busy machine is slow, and no reason to fail.

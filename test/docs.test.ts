@@ -47,6 +47,7 @@ const house: WorkspaceContext = {
   isMachineShared: false,
   save: untouched,
   dryRun: untouched,
+  planConfiguration: untouched,
   backtest: untouched,
   testSend: untouched,
   previewMessage: untouched,

@@ -195,6 +195,7 @@ class ElectingWorkspace implements RunningWorkspace {
       hideAddresses: configuration.hideAddresses,
       save: configuration.save,
       dryRun: configuration.dryRun,
+      planConfiguration: configuration.plan,
       checkTexts: configuration.check,
       backtest: request => shared.backtests.run({ ...request, workspace }),
       testSend: this.#testSend(),

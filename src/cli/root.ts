@@ -37,7 +37,10 @@ const COMMANDS: Readonly<Record<string, Readonly<Record<string, LoadCommand>>>> 
     inhibitions: async () => (await import('./commands/silences.ts')).inhibitionsCommand,
     silences: async () => (await import('./commands/silences.ts')).silencesCommand,
     'ingest-tokens': async () => (await import('./commands/ingest-tokens.ts')).ingestTokensCommand,
-    config: async () => (await import('./commands/config.ts')).configCommand,
+    diff: async () => (await import('./commands/config.ts')).diffCommand,
+    apply: async () => (await import('./commands/config.ts')).applyCommand,
+    export: async () => (await import('./commands/config.ts')).exportCommand,
+    import: async () => (await import('./commands/config.ts')).importCommand,
     users: async () => (await import('./commands/users.ts')).usersCommand,
     keys: async () => (await import('./commands/keys.ts')).keysCommand,
   },
@@ -56,7 +59,7 @@ const COMPLETE = 'complete';
 /** Flags of the program itself that need no command. */
 const NEEDS_NO_COMMAND = ['-V', '--version'];
 
-/** Parses the arguments and runs the command; answers the exit code: 0 ok, 1 failed, 2 usage, 3 configuration invalid. */
+/** Parses the arguments and runs the command; answers the exit code: 0 ok, 1 failed, 2 usage, 3 configuration invalid, 4 a plan is not empty. */
 export async function runCli(argv: readonly string[]): Promise<ExitCode> {
   let code: ExitCode = EXIT.ok;
   const finish = (result: ExitCode): void => {

@@ -1,4 +1,4 @@
-import type { Configuration, FileTexts } from './configuration.ts';
+import type { Configuration, FileName, FileTexts } from './configuration.ts';
 
 /** The parts of the configuration that can be edited, each in its own file but for the first three. */
 export type ConfigSection = 'targets' | 'notifications' | 'inhibitions' | 'inputs' | 'outputs' | 'settings';
@@ -23,6 +23,8 @@ export interface ConfigEdit {
    */
   readonly value: object | undefined;
   readonly secrets?: readonly NewSecret[];
+  /** Where a problem of it is reported, as in `alerts.yml:3:5`; for items of a text of many. */
+  readonly place?: string | undefined;
 }
 
 interface ChangeRequest {
@@ -60,5 +62,60 @@ export interface CheckedTexts {
   readonly secrets: readonly NewSecret[];
 }
 
+/** A text that says what a part of the configuration should be, in YAML or JSON. */
+export interface WantedDocument {
+  /** As problems name it. */
+  readonly name: string;
+  readonly text: string;
+}
+
+/** What the configuration should be: items of any section, and settings of headgate.yml, in any number of texts. */
+export interface WantedConfiguration {
+  readonly documents: readonly WantedDocument[];
+  /** True to remove what the sections that are named hold and the texts do not. */
+  readonly prune: boolean;
+  /** True when the author may refer to any stored secret, and learn whether one is what was sent. */
+  readonly mayRefer: boolean;
+  /** Files of whose addresses the author sees the host alone. */
+  readonly hidden: readonly FileName[];
+  /** True when nothing is to be written: secrets that would have to be sent anew are listed, and not refused. */
+  readonly isPlanOnly: boolean;
+}
+
+/** A field that reads otherwise; a value that is not there is left out, and a secret is masked. */
+export interface FieldChange {
+  readonly path: string;
+  readonly old?: unknown;
+  readonly new?: unknown;
+}
+
+export interface PlannedChange {
+  readonly action: 'create' | 'change' | 'remove';
+  readonly section: ConfigSection;
+  /** '' for settings. */
+  readonly id: string;
+  /** Of a removal none. */
+  readonly fields: readonly FieldChange[];
+  /** Secrets that have to be sent anew before it can be done. */
+  readonly movedSecrets: readonly { readonly path: string; readonly setting: string }[];
+}
+
+export interface ConfigurationPlan {
+  readonly changes: readonly PlannedChange[];
+}
+
+/** A change of the configuration into what texts say. */
+interface WantedChange extends ChangeRequest {
+  readonly wanted: WantedConfiguration;
+  /** Called before anything is written, with what will be, while no other change can come between. May throw. */
+  readonly onPlanned: (found: PlannedConfiguration) => void;
+}
+
+/** A plan, and the texts that it is for, secrets masked. */
+export interface PlannedConfiguration {
+  readonly plan: ConfigurationPlan;
+  readonly base: FileTexts;
+}
+
 /** A requested change of the configuration. */
-export type ConfigChange = ItemChange | TextChange;
+export type ConfigChange = ItemChange | TextChange | WantedChange;

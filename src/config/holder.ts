@@ -3,7 +3,14 @@ import { AppError, reasonOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import { createMutex } from '../lib/mutex.ts';
 import { ActiveConfiguration, assertSound } from './active.ts';
-import type { ChangeSource, ConfigChange, ConfigEdit } from './change.ts';
+import type {
+  ChangeSource,
+  ConfigChange,
+  ConfigEdit,
+  ConfigurationPlan,
+  PlannedConfiguration,
+  WantedConfiguration,
+} from './change.ts';
 import type { CheckThread } from './check-thread.ts';
 import {
   type CheckFindings,
@@ -71,6 +78,8 @@ export interface ConfigurationHolder {
   readonly save: (change: ConfigChange) => Promise<Configuration>;
   /** The configuration that a change of items would lead to; nothing is written. Rejects as `save` does before it writes. */
   readonly dryRun: (edits: (now: Configuration) => readonly ConfigEdit[]) => Promise<Configuration>;
+  /** What would change if the configuration were what texts say; nothing is written. Rejects as `save` does. */
+  readonly plan: (wanted: WantedConfiguration) => Promise<PlannedConfiguration>;
   /** Checks the configuration as it would be with these texts in place of those of their names. */
   readonly check: (texts: FileTexts) => Promise<CheckFindings>;
   /** Loads again when a stored secret is no longer the one that was loaded with. */
@@ -119,6 +128,8 @@ class Holder implements ConfigurationHolder {
   readonly save = (change: ConfigChange): Promise<Configuration> => this.#mutex.run(() => this.#save(change));
   readonly dryRun = (edits: (now: Configuration) => readonly ConfigEdit[]): Promise<Configuration> =>
     this.#mutex.run(() => this.#dryRun(edits));
+  readonly plan = (wanted: WantedConfiguration): Promise<PlannedConfiguration> =>
+    this.#mutex.run(() => this.#plan(wanted));
 
   load(): LoadResult {
     const { source, clock } = this.#options;
@@ -183,11 +194,13 @@ class Holder implements ConfigurationHolder {
     const { source, secrets: store, assertMayBecome } = this.#options;
     const now = assertSound(await this.#current());
     const edits = 'edits' in change ? editsOf(change.edits, now.configuration) : [];
-    const { changed, loaded, secrets } = await this.#prepare(now, {
+    const { changed, loaded, secrets, plan } = await this.#prepare(now, {
       edits,
       secrets: edits.flatMap(edit => edit.secrets ?? []),
       ...('sent' in change && { sent: change.sent }),
+      ...('wanted' in change && { wanted: change.wanted }),
     });
+    if ('onPlanned' in change) change.onPlanned(this.#planned(plan));
     await assertMayBecome?.(loaded.configuration.settings, now.configuration.settings);
     if (Object.keys(changed).length + secrets.length === 0) return this.get();
     await source.write({
@@ -205,6 +218,17 @@ class Holder implements ConfigurationHolder {
     const secrets = asked.flatMap(edit => edit.secrets ?? []);
     const { loaded } = await this.#prepare(now, { edits: asked, secrets });
     return loaded.configuration;
+  }
+
+  async #plan(wanted: WantedConfiguration): Promise<PlannedConfiguration> {
+    const now = assertSound(await this.#current());
+    const { loaded, plan } = await this.#prepare(now, { edits: [], secrets: [], wanted });
+    await this.#options.assertMayBecome?.(loaded.configuration.settings, now.configuration.settings);
+    return this.#planned(plan);
+  }
+
+  #planned(plan: ConfigurationPlan = { changes: [] }): PlannedConfiguration {
+    return { plan, base: this.#active.maskedTexts() };
   }
 
   /** Errors may be those of the files as they are: the file of a secret may have gone meanwhile. */

@@ -1,10 +1,18 @@
 import { basename } from 'node:path';
 import { AppError, type ErrorCode, type Problem } from '../lib/errors.ts';
-import type { CheckedTexts, ConfigEdit, NewSecret, SentTexts } from './change.ts';
-import { FILES, type FileName, type FileTexts, SETTINGS_FILE } from './configuration.ts';
+import type {
+  CheckedTexts,
+  ConfigEdit,
+  ConfigurationPlan,
+  NewSecret,
+  SentTexts,
+  WantedConfiguration,
+} from './change.ts';
+import { type Configuration, FILES, type FileName, type FileTexts, SETTINGS_FILE } from './configuration.ts';
 import { withoutByteOrderMark } from './file-text.ts';
 import { assemble } from './load.ts';
 import { isMap } from './plain.ts';
+import { isIdle, joinedPath, planOf, type WantedEdit, wantedEdits } from './plan.ts';
 import { type ConfigProblem, type Finding, firstProblems, formatPath } from './problems.ts';
 import {
   type ConfigurationValues,
@@ -34,6 +42,8 @@ export interface WorkerJob {
 interface JobChange {
   readonly edits: readonly ConfigEdit[];
   readonly sent: SentTexts | undefined;
+  /** What the configuration should be, in place of edits. */
+  readonly wanted?: WantedConfiguration | undefined;
   readonly now: FileTexts;
 }
 
@@ -47,6 +57,8 @@ export interface CheckedJob extends Omit<ReadSound, 'values' | 'refusals'> {
   readonly changed: FileTexts;
   /** Secrets that stood in texts that were sent in clear, to be stored. */
   readonly secrets: readonly NewSecret[];
+  /** What a wanted configuration changes. */
+  readonly plan?: ConfigurationPlan;
 }
 
 type ReadSound = Extract<ReadConfiguration, { readonly ok: true }>;
@@ -72,6 +84,8 @@ export function performJob({ sources, secrets, change, checked }: WorkerJob): Wo
     return { kind: 'read', result: findingsOf(readConfiguration({ ...lookup, refusing })) };
   }
   try {
+    if (change.wanted !== undefined)
+      return { kind: 'read', result: plannedJob(change, change.wanted, lookup) };
     for (const { value } of change.edits) assertShort(value, []);
     const { texts, secrets: found } = ruledTexts(change, lookup);
     const changed = changedTexts({ ...change, texts });
@@ -89,10 +103,50 @@ export function performJob({ sources, secrets, change, checked }: WorkerJob): Wo
 /** The texts that were sent as the rules of secrets leave them, which compare them with what is active. */
 function ruledTexts({ sent, now }: JobChange, sources: Sources): CheckedTexts {
   if (sent === undefined) return { texts: {}, secrets: [] };
+  return applySecretRulesToTexts(sent.texts, activeConfiguration(now, sources), sent.mayRefer);
+}
+
+function activeConfiguration(now: FileTexts, sources: Sources): Configuration {
   const active = readConfiguration({ ...sources, texts: now });
   if (!active.ok) throw new AppError('invalid-request', 'The active configuration can no longer be read');
-  const { configuration } = assemble(active, active.values, { now: () => 0 });
-  return applySecretRulesToTexts(sent.texts, configuration, sent.mayRefer);
+  return assemble(active, active.values, { now: () => 0 }).configuration;
+}
+
+/** Works out what makes the configuration what is wanted. Edits that would change nothing but the text are left out. */
+function plannedJob(
+  { now }: JobChange,
+  wanted: WantedConfiguration,
+  sources: Sources,
+): CheckedJob | UnsoundJob {
+  const active = activeConfiguration(now, sources);
+  const edits = wantedEdits(wanted, active, name => sources.secretOf?.(name));
+  for (const { section, id, value } of edits) assertShort(value, [section, id]);
+  const [first, changes] = madeOf(edits, { wanted, active, now, sources });
+  const idle = new Set(edits.filter((_, index) => isIdle(changes[index])));
+  if (idle.size === 0) return first;
+  const rest = edits.filter(edit => !idle.has(edit));
+  const [result] = madeOf(rest, { wanted, active, now, sources });
+  return result;
+}
+
+interface PlanContext {
+  readonly wanted: WantedConfiguration;
+  readonly active: Configuration;
+  readonly now: FileTexts;
+  readonly sources: Sources;
+}
+
+function madeOf(edits: readonly WantedEdit[], { wanted, active, now, sources }: PlanContext) {
+  const secrets = edits.flatMap(edit => edit.secrets);
+  const changed = changedTexts({ now, edits, texts: {} });
+  const secretOf = withSecrets(secrets, sources.secretOf);
+  const read = readConfiguration({ ...sources, secretOf, texts: { ...now, ...changed } });
+  refuseUnsound(read, { now, edits, texts: {} }, changed);
+  if (!read.ok) throw new Error('a change that was found sound has errors');
+  const { configuration } = assemble(read, read.values, { now: () => 0 });
+  const changes = planOf(edits, wanted, active, configuration);
+  const result = { ...checkedJob(read, changed, secrets), plan: { changes } };
+  return [result, changes] as const;
 }
 
 function withSecrets(found: readonly NewSecret[], secretOf: Sources['secretOf']): Sources['secretOf'] {
@@ -168,6 +222,8 @@ interface SentPlace {
   readonly file: FileName;
   /** Of the item; '' for settings. */
   readonly path: string;
+  /** Where it was sent, for an item of many; and what it is called there. */
+  readonly sent: { readonly place: string; readonly label: string } | undefined;
 }
 
 function placesOf(edits: readonly ConfigEdit[], texts: FileTexts): SentPlace[] {
@@ -179,7 +235,11 @@ function placesOf(edits: readonly ConfigEdit[], texts: FileTexts): SentPlace[] {
   return edits.flatMap(edit => {
     const file = FILE_OF[edit.section];
     const path = pathOf(edit, read.get(file));
-    return path === undefined ? [] : [{ file, path }];
+    const { place, section, id } = edit;
+    const label = section === 'settings' ? '' : `${section}.${id}`;
+    return path === undefined
+      ? []
+      : [{ file, path, sent: place === undefined ? undefined : { place, label } }];
   });
 }
 
@@ -199,7 +259,10 @@ function asSent({ file, path, message }: ConfigProblem, places: readonly SentPla
   const name = basename(file);
   for (const place of places) {
     const within = withinPlace(place, name, path);
-    if (within !== undefined) return { path: within, message };
+    if (within === undefined) continue;
+    if (place.sent === undefined) return { path: within, message };
+    const { label, place: at } = place.sent;
+    return { path: joinedPath(label, within), message: `${at}: ${message}` };
   }
   return { path, message: `${name}: ${message}` };
 }

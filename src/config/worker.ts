@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { Clock } from '../lib/clock.ts';
 import { AppError } from '../lib/errors.ts';
-import type { ConfigEdit, NewSecret, SentTexts } from './change.ts';
+import type { ConfigEdit, ConfigurationPlan, NewSecret, SentTexts, WantedConfiguration } from './change.ts';
 import type { CheckThread } from './check-thread.ts';
 import { type CheckFindings, FILES, type FileName, type FileTexts, type HidingJob } from './configuration.ts';
 import { readFileText } from './file-text.ts';
@@ -44,6 +44,7 @@ async function loadedFrom(checked: CheckedJob, sources: Sources, clock: Times): 
 export interface RequestedChange {
   readonly edits: readonly ConfigEdit[];
   readonly sent?: SentTexts;
+  readonly wanted?: WantedConfiguration;
   readonly secrets: readonly NewSecret[];
 }
 
@@ -53,6 +54,8 @@ export interface PreparedChange {
   readonly loaded: Loaded;
   /** The files that read otherwise than now. */
   readonly changed: FileTexts;
+  /** Of a wanted configuration. */
+  readonly plan?: ConfigurationPlan;
 }
 
 /**
@@ -61,7 +64,7 @@ export interface PreparedChange {
  * that were sent also as `applySecretRulesToTexts` does.
  */
 export async function prepareWithWorker(
-  { edits, sent, secrets: added }: RequestedChange,
+  { edits, sent, wanted, secrets: added }: RequestedChange,
   { texts: now }: Loaded,
   stored: Sources,
   { clock, thread }: { readonly clock: Times; readonly thread: CheckThread },
@@ -70,16 +73,21 @@ export async function prepareWithWorker(
   const secretOf = (name: string): string | undefined => overlay.get(name) ?? stored.secretOf?.(name);
   const sources = { ...stored, secretOf };
   const values = JSON.stringify(edits.map(({ value }) => value));
-  const secrets = secretsIn(sources, [...Object.values(now), ...Object.values(sent?.texts ?? {}), values]);
-  const done = await runJob(jobOf(sources, {}, secrets, { edits, sent, now }), job =>
+  const texts = [...Object.values(now), ...Object.values(sent?.texts ?? {}), ...textsOfWanted(wanted)];
+  const secrets = secretsIn(sources, [...texts, values]);
+  const done = await runJob(jobOf(sources, {}, secrets, { edits, sent, wanted, now }), job =>
     thread.run(`change of ${sources.folder}`, job),
   );
   if (done.kind === 'refused') throw new AppError(done.code, done.message, { problems: done.problems });
   if (!done.result.ok) throw new Error('a change that was found sound has errors');
-  const { changed, secrets: found } = done.result;
+  const { changed, secrets: found, plan } = done.result;
   for (const { name, value } of found) overlay.set(name, value);
-  return { loaded: await loadedFrom(done.result, sources, clock), changed, secrets: [...added, ...found] };
+  const loaded = await loadedFrom(done.result, sources, clock);
+  return { loaded, changed, secrets: [...added, ...found], ...(plan && { plan }) };
 }
+
+const textsOfWanted = (wanted: WantedConfiguration | undefined): string[] =>
+  wanted?.documents.map(({ text }) => text) ?? [];
 
 /**
  * Checks texts, with the other files as they are on disk, for somebody who may not learn what references stand for, or
@@ -151,7 +159,10 @@ function runJob(job: WorkerJob, runLarge: (job: WorkerJob) => Promise<WorkerResu
 }
 
 function isLarge({ sources, change }: WorkerJob): boolean {
-  const texts = Object.values({ ...sources.texts, ...change?.now, ...change?.sent?.texts });
+  const texts = [
+    ...Object.values({ ...sources.texts, ...change?.now, ...change?.sent?.texts }),
+    ...textsOfWanted(change?.wanted),
+  ];
   return areLarge(change === undefined ? texts : [...texts, JSON.stringify(change.edits)]);
 }
 

@@ -1,8 +1,10 @@
 import * as z from 'zod';
-import { grantsOf } from '../auth/actor.ts';
+import { type Actor, grantsOf } from '../auth/actor.ts';
+import type { ConfigurationPlan, PlannedConfiguration, WantedConfiguration } from '../config/change.ts';
 import { FILES, type FileTexts, NOTIFICATIONS_FILE } from '../config/configuration.ts';
 import type { Call } from './context.ts';
-import { textsFor } from './shown-addresses.ts';
+import { assertMatches, etagOf } from './etag.ts';
+import { filesHiddenFrom, textsFor } from './shown-addresses.ts';
 import { unmatchedPatterns } from './unmatched-patterns.ts';
 import { defineVerb } from './verb.ts';
 
@@ -63,6 +65,78 @@ export const importConfig = defineVerb({
       sent: { texts: files, mayRefer: grantsOf(actor).has('update:settings') },
     });
     return activeTextsFor(call);
+  },
+});
+
+/** Reads of all texts together. */
+const wantedBody = {
+  documents: z
+    .array(
+      z.strictObject({
+        name: z.string().min(1).max(1024).describe('Names it in errors, such as the path of a file.'),
+        text: z.string().describe('YAML or JSON.'),
+      }),
+    )
+    .min(1)
+    .max(1000),
+  prune: z
+    .boolean()
+    .default(false)
+    .describe('Remove what the sections named in the texts hold and the texts do not.'),
+};
+
+/** A plan, with the tag by which it is applied. */
+export interface TaggedPlan extends ConfigurationPlan {
+  readonly etag: string;
+}
+
+const tagged = ({ plan, base }: PlannedConfiguration): TaggedPlan => ({
+  ...plan,
+  etag: etagOf({ plan, base }),
+});
+
+const wantedBy = (actor: Actor, body: Pick<WantedConfiguration, 'documents' | 'prune'>) => ({
+  documents: body.documents,
+  prune: body.prune,
+  mayRefer: grantsOf(actor).has('update:settings'),
+  hidden: filesHiddenFrom(actor),
+});
+
+/**
+ * What would change if items and settings were as texts say. Changes nothing. Throws as `context.save` does, but lists
+ * secrets that would have to be sent anew.
+ */
+export const planConfig = defineVerb({
+  permission: 'read:settings',
+  input: z.object({ body: z.strictObject(wantedBody) }),
+  run: async ({ actor, context }, { body }) =>
+    tagged(await context.planConfiguration({ ...wantedBy(actor, body), isPlanOnly: true })),
+});
+
+/**
+ * Makes items and settings what texts say, all of it or nothing, in one version. Answers what changed. Throws
+ * `precondition-failed` when that is another plan than the one of the tag, and as `context.save` does.
+ */
+export const applyConfig = defineVerb({
+  permission: 'update:settings',
+  input: z.object({
+    body: z.strictObject({ ...wantedBody, message: z.string().max(4096).optional() }),
+    ifMatch: z.string().optional(),
+  }),
+  async run({ actor, context }, { body, ifMatch }) {
+    let applied: TaggedPlan | undefined;
+    await context.save({
+      author: actor.name,
+      source: 'api',
+      ...(body.message !== undefined && { message: body.message }),
+      wanted: { ...wantedBy(actor, body), isPlanOnly: false },
+      onPlanned(found) {
+        assertMatches(ifMatch, found);
+        applied = tagged(found);
+      },
+    });
+    if (applied === undefined) throw new Error('a configuration was applied without a plan');
+    return applied;
   },
 });
 

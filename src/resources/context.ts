@@ -3,7 +3,12 @@ import type { Audit } from '../auth/audit.ts';
 import type { IngestTokens } from '../auth/tokens/ingest-tokens.ts';
 import type { KeyRotation } from '../auth/tokens/key-rotation.ts';
 import type { Users } from '../auth/users/users.ts';
-import type { ConfigChange, ConfigEdit } from '../config/change.ts';
+import type {
+  ConfigChange,
+  ConfigEdit,
+  PlannedConfiguration,
+  WantedConfiguration,
+} from '../config/change.ts';
 import type {
   CheckFindings,
   Configuration,
@@ -48,6 +53,8 @@ export interface WorkspaceContext {
   readonly save: (change: ConfigChange) => Promise<Configuration>;
   /** The configuration that changes would lead to; nothing is written. */
   readonly dryRun: (edits: (now: Configuration) => readonly ConfigEdit[]) => Promise<Configuration>;
+  /** What would change if the configuration were what texts say; nothing is written. */
+  readonly planConfiguration: (wanted: WantedConfiguration) => Promise<PlannedConfiguration>;
   /** Sends a test to a target as deliveries are sent. Throws `rate-limited` when too many are asked for. */
   readonly testSend: TestSend;
   /** The message that a target would send of an event, without secrets, and the expression of it that failed; nothing is sent. */

@@ -30,6 +30,7 @@ function context(requeue: WorkspaceContext['requeue']): WorkspaceContext {
     isMachineShared: false,
     save: notUsed,
     dryRun: notUsed,
+    planConfiguration: notUsed,
     backtest: notUsed,
     testSend: notUsed,
     checkTexts: notUsed,

@@ -22,7 +22,8 @@ const CHANGES: Readonly<Record<FileName, Permission>> = {
   [OUTPUTS_FILE]: 'update:outputs',
 };
 
-const filesHiddenFrom = (actor: Actor): FileName[] => {
+/** Files of whose addresses this caller sees the host alone. */
+export const filesHiddenFrom = (actor: Actor): FileName[] => {
   const granted = grantsOf(actor);
   return FILES.filter(name => !granted.has(CHANGES[name]));
 };

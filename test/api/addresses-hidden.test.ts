@@ -131,6 +131,40 @@ it('shows what stands behind the host of an address by no read to a token that m
   }
 });
 
+/** Changes the addresses that keys stand in. */
+const ELSEWHERE = {
+  targets: [{ id: `${MARK}_hook`, type: 'webhook', url: 'https://hooks.example.net/' }],
+  inputs: [{ id: `${MARK}_input`, type: 'http', url: 'https://h.example.net/' }],
+  outputs: [{ id: `${MARK}_output`, type: 'http', url: 'https://h.example.net/' }],
+  pipelines: [{ id: 'read', engine: 'vector', url: 'https://metrics.example.net/m' }],
+};
+
+it('shows it by no plan either, which takes settings to read, and whether a guessed secret is right to nobody who may not set it', async () => {
+  const bodyOf = (content: object) => ({ documents: [{ name: 'all.yml', text: JSON.stringify(content) }] });
+  const plan = async (permissions: readonly string[], content: object) => {
+    const api = apiOf(app, LABEL, await app.tokenFor('acme', scopeOf(permissions)));
+    return api('/system/config/plan', { method: 'POST', body: bodyOf(content) });
+  };
+  const seen = JSON.stringify((await plan(PERMISSIONS, ELSEWHERE)).body);
+  for (const key of ['key-of-webhook', 'key-of-input', 'key-of-pipeline']) expect(seen).toContain(key);
+  for (const permission of Object.keys(KEYS)) {
+    const permissions = ['read:settings', ...PERMISSIONS.filter(one => one !== permission)];
+    const answer = await plan(permissions, ELSEWHERE);
+    expect([permission, answer.status]).toEqual([permission, 200]);
+    const old = answer.body.items[0].changes.map(({ fields }: { fields: object }) => fields);
+    expect([permission, leaks(permissions, JSON.stringify(old))]).toEqual([permission, []]);
+  }
+  const guess = (routingKey: string) => ({ targets: [{ ...PAGER, routingKey }] });
+  const applied = { method: 'POST', body: bodyOf(guess('the-right-guess')) } as const;
+  expect((await call(undefined, '/system/config/apply', applied)).status).toBe(200);
+  for (const routingKey of ['the-right-guess', 'a-wrong-guess']) {
+    const { body } = await plan(['read:settings'], guess(routingKey));
+    expect(body.items[0].changes).toHaveLength(1);
+  }
+});
+
+const PAGER = { id: 'guessed', type: 'pager_duty', severity: 'error' };
+
 it('shows all of it to one that may', async () => {
   const seen = await Promise.all((await reads()).map(async ([, path]) => (await call(undefined, path)).body));
   const text = JSON.stringify(seen);

@@ -261,7 +261,11 @@ const DOORS: Readonly<
     admin('PUT', FILES, {
       files: { 'notifications.yml': JSON.stringify({ targets: [merged({ ...item, ...hidden }, patch)] }) },
     }),
+  'a configuration that is applied': (item, patch, hidden) =>
+    admin('POST', '/system/config/apply', texts({ targets: [merged({ ...item, ...hidden }, patch)] })),
 };
+
+const texts = (content: object) => ({ documents: [{ name: 'all.yml', text: JSON.stringify(content) }] });
 
 describe.each(cases)('$path of $type', ({ type, path, sample, to, with: also = {} }) => {
   const item = { id: 'guarded', type, ...sample.item };
@@ -295,6 +299,9 @@ it.each(Object.entries(SAMPLES))(
     expect((await editor('PATCH', TARGET, read)).status).toBe(200);
     const { files } = (await admin('GET', FILES)).body.items[0];
     expect(await admin('PUT', FILES, { files })).toMatchObject({ status: 200, body: { items: [{ files }] } });
+    const documents = Object.entries(files).map(([name, text]) => ({ name, text }));
+    const applied = await admin('POST', '/system/config/apply', { documents, prune: true });
+    expect([applied.status, applied.body.items]).toEqual([200, [expect.objectContaining({ changes: [] })]]);
     expect((await editor('GET', TARGET)).body.items[0]).toEqual(read);
     expect(JSON.stringify([read, files])).not.toContain('first-one');
   },
@@ -351,6 +358,11 @@ describe('a reference in what comes over the API', () => {
         admin('PUT', FILES, { files: { 'notifications.yml': text } }),
         admin('PUT', FILES, { files: { 'headgate.yml': JSON.stringify(settings) } }),
         admin('PUT', FILES, { files: { 'inputs.yml': JSON.stringify({ inputs: [declared] }) } }),
+        ...['plan', 'apply'].flatMap(verb =>
+          [{ targets: [hook({ description: reference })] }, settings, { outputs: [declared] }].map(content =>
+            admin('POST', `/system/config/${verb}`, texts(content)),
+          ),
+        ),
       ]);
       expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 400));
     },

@@ -146,6 +146,8 @@ export const OPERATIONS = {
   'configuration.check': {"method":"POST","path":"/system/config/check","query":[],"access":"token","answer":"item"},
   'configuration.export': {"method":"GET","path":"/system/config/files","query":[],"access":"token","answer":"item"},
   'configuration.import': {"method":"PUT","path":"/system/config/files","query":[],"access":"token","answer":"item"},
+  'configuration.plan': {"method":"POST","path":"/system/config/plan","query":[],"access":"token","answer":"item"},
+  'configuration.apply': {"method":"POST","path":"/system/config/apply","query":[],"access":"token","answer":"item"},
   'settings.get': {"method":"GET","path":"/system/settings/conf","query":[],"access":"token","answer":"item"},
   'settings.update': {"method":"PATCH","path":"/system/settings/conf","query":[],"access":"token","answer":"item"},
   'authSettings.get': {"method":"GET","path":"/system/settings/auth","query":[],"access":"token","answer":"item"},

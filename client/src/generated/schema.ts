@@ -1911,6 +1911,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/system/config/plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Show what would change if items and settings were as texts say; nothing is changed
+         * @description A text holds any of `targets`, `notifications`, `inhibitions`, `inputs` and `outputs`, and settings of `headgate.yml` by their names. An item of a text is the whole of it; settings are merged. What no text has stays, unless `prune` says otherwise.
+         */
+        post: operations["configuration.plan"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/system/config/apply": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make items and settings what texts say: all of it takes effect, in one version, or nothing
+         * @description With the `etag` of a plan as `If-Match` exactly that plan is applied, or 412 is answered. A second time it changes nothing.
+         */
+        post: operations["configuration.apply"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/system/settings/conf": {
         parameters: {
             query?: never;
@@ -2082,6 +2122,20 @@ export interface components {
              * @default
              */
             note?: string;
+        };
+        AppliedConfiguration: {
+            documents: {
+                /** @description Names it in errors, such as the path of a file. */
+                name: string;
+                /** @description YAML or JSON. */
+                text: string;
+            }[];
+            /**
+             * @description Remove what the sections named in the texts hold and the texts do not.
+             * @default false
+             */
+            prune?: boolean;
+            message?: string;
         };
         AuditEntry: {
             id: string;
@@ -2560,6 +2614,34 @@ export interface components {
                 [key: string]: string;
             };
             message?: string;
+        };
+        ConfigurationPlan: {
+            /** @description Sent as `If-Match`, it applies exactly this. */
+            etag: string;
+            /** @description Empty when all is as it should be. */
+            readonly changes: {
+                /** @enum {string} */
+                action: "create" | "change" | "remove";
+                /** @enum {string} */
+                section: "targets" | "notifications" | "inhibitions" | "inputs" | "outputs" | "settings";
+                /** @description Empty for settings. */
+                id: string;
+                /** @description Every field that changes, or that a new item says; secrets are masked. */
+                readonly fields: {
+                    /** @description Items of lists by their ids, where they have some. */
+                    path: string;
+                    /** @description Left out where there was nothing. */
+                    old?: unknown;
+                    /** @description Left out where there will be nothing. */
+                    new?: unknown;
+                }[];
+                /** @description Secrets that must be sent anew first, as a setting beside them changes. */
+                readonly movedSecrets: {
+                    path: string;
+                    /** @description What decides where the secret goes, or how it is protected. */
+                    setting: string;
+                }[];
+            }[];
         };
         ConfigurationStatus: {
             /**
@@ -8333,6 +8415,19 @@ export interface components {
             modified: string[];
             renamed: string[];
             staged: string[];
+        };
+        WantedConfiguration: {
+            documents: {
+                /** @description Names it in errors, such as the path of a file. */
+                name: string;
+                /** @description YAML or JSON. */
+                text: string;
+            }[];
+            /**
+             * @description Remove what the sections named in the texts hold and the texts do not.
+             * @default false
+             */
+            prune?: boolean;
         };
         WebhookTarget: {
             /** @description Unique identifier of the target. */
@@ -14516,6 +14611,86 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             409: components["responses"]["Conflict"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "configuration.plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WantedConfiguration"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    /** @description Changes with the object. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["ConfigurationPlan"][];
+                        count: number;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "configuration.apply": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Only if the object still has this ETag. */
+                "If-Match"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AppliedConfiguration"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["ConfigurationPlan"][];
+                        count: number;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["UnprocessableEntity"];

@@ -5,7 +5,15 @@ import {
   FILES,
   type FileTexts,
 } from '../../config/configuration.ts';
-import { checkConfig, exportConfig, getConfigStatus, importConfig } from '../../resources/config.ts';
+import {
+  applyConfig,
+  checkConfig,
+  exportConfig,
+  getConfigStatus,
+  importConfig,
+  planConfig,
+  type TaggedPlan,
+} from '../../resources/config.ts';
 import { item } from '../envelope.ts';
 import type { Shape } from '../operation.ts';
 import { type Route, route, WRITE_ERRORS } from '../route.ts';
@@ -51,6 +59,40 @@ const configFilesShape: Shape = { name: 'ConfigurationFiles', schema: files };
 
 const wireConfigFiles = (texts: FileTexts): z.output<typeof files> => ({ files: texts });
 
+const plannedChange = z.object({
+  action: z.enum(['create', 'change', 'remove']),
+  section: z.enum(['targets', 'notifications', 'inhibitions', 'inputs', 'outputs', 'settings']),
+  id: z.string().describe('Empty for settings.'),
+  fields: z
+    .array(
+      z.object({
+        path: z.string().describe('Items of lists by their ids, where they have some.'),
+        old: z.unknown().optional().describe('Left out where there was nothing.'),
+        new: z.unknown().optional().describe('Left out where there will be nothing.'),
+      }),
+    )
+    .readonly()
+    .describe('Every field that changes, or that a new item says; secrets are masked.'),
+  movedSecrets: z
+    .array(
+      z.object({
+        path: z.string(),
+        setting: z.string().describe('What decides where the secret goes, or how it is protected.'),
+      }),
+    )
+    .readonly()
+    .describe('Secrets that must be sent anew first, as a setting beside them changes.'),
+});
+const plan = z.object({
+  etag: z.string().describe('Sent as `If-Match`, it applies exactly this.'),
+  changes: z.array(plannedChange).readonly().describe('Empty when all is as it should be.'),
+});
+const planShape: Shape = { name: 'ConfigurationPlan', schema: plan };
+
+const wirePlan = ({ etag, changes }: TaggedPlan): z.output<typeof plan> => ({ etag, changes });
+
+const WANTED = { documents: [{ name: 'alerts.yml', text: 'inputs:\n  - { id: app, type: syslog }\n' }] };
+
 export const configurationRoutes: readonly Route[] = [
   route({
     id: 'configuration.status',
@@ -91,5 +133,32 @@ export const configurationRoutes: readonly Route[] = [
     answer: item(configFilesShape, wireConfigFiles),
     errors: WRITE_ERRORS,
     example: { body: { files: { 'outputs.yml': '# nothing is declared\n' }, message: 'tidied up' } },
+  }),
+  route({
+    id: 'configuration.plan',
+    method: 'POST',
+    path: '/system/config/plan',
+    summary: 'Show what would change if items and settings were as texts say; nothing is changed',
+    description:
+      'A text holds any of `targets`, `notifications`, `inhibitions`, `inputs` and `outputs`, and settings of `headgate.yml` by their names. An item of a text is the whole of it; settings are merged. What no text has stays, unless `prune` says otherwise.',
+    verb: planConfig,
+    takes: { shape: { name: 'WantedConfiguration' } },
+    answer: item(planShape, wirePlan),
+    etag: ({ etag }) => etag,
+    errors: WRITE_ERRORS,
+    example: { body: WANTED },
+  }),
+  route({
+    id: 'configuration.apply',
+    method: 'POST',
+    path: '/system/config/apply',
+    summary: 'Make items and settings what texts say: all of it takes effect, in one version, or nothing',
+    description:
+      'With the `etag` of a plan as `If-Match` exactly that plan is applied, or 412 is answered. A second time it changes nothing.',
+    verb: applyConfig,
+    takes: { shape: { name: 'AppliedConfiguration' } },
+    answer: item(planShape, wirePlan),
+    errors: WRITE_ERRORS,
+    example: { body: { ...WANTED, message: 'declares the input of the application' } },
   }),
 ];

@@ -25,7 +25,7 @@ export function ignoreClosedPipes(): void {
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
 }
 
-export const EXIT = { ok: 0, failed: 1, usage: 2, invalidConfiguration: 3 } as const;
+export const EXIT = { ok: 0, failed: 1, usage: 2, invalidConfiguration: 3, planned: 4 } as const;
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
 /** Sets the exit code. */

@@ -12,17 +12,23 @@ import { declaredSchema } from '../declared-schema.ts';
 import type { PlainMap } from '../plain.ts';
 import { childOf, type Schema } from '../schema-walk.ts';
 import { settingsSchema } from '../settings.ts';
-import { type ConfigDocument, readItems } from '../yaml/document.ts';
+import { type ConfigDocument, type ConfigItem, readItems } from '../yaml/document.ts';
 import type { Path } from '../yaml/places.ts';
 import { shownDeclared, shownSettings, shownTarget } from './shown.ts';
 
 type ItemFile = Exclude<FileName, typeof SETTINGS_FILE>;
 
+const OWNERS = {
+  targets: { owner: 'target', schemaOf: targetSchemaOf },
+  inputs: { owner: 'input', schemaOf: () => declaredSchema },
+  outputs: { owner: 'output', schemaOf: () => declaredSchema },
+} as const;
+
 /** The section of a file whose items hold secrets, and what says which. */
 export const SECTIONS = {
-  [NOTIFICATIONS_FILE]: { section: 'targets', owner: 'target', schemaOf: targetSchemaOf },
-  [INPUTS_FILE]: { section: 'inputs', owner: 'input', schemaOf: () => declaredSchema },
-  [OUTPUTS_FILE]: { section: 'outputs', owner: 'output', schemaOf: () => declaredSchema },
+  [NOTIFICATIONS_FILE]: { section: 'targets', ...OWNERS.targets },
+  [INPUTS_FILE]: { section: 'inputs', ...OWNERS.inputs },
+  [OUTPUTS_FILE]: { section: 'outputs', ...OWNERS.outputs },
 } as const satisfies Record<ItemFile, object>;
 
 function targetSchemaOf(target: unknown): Schema | undefined {
@@ -47,17 +53,26 @@ export function itemsIn(name: FileName, document: ConfigDocument, now: Configura
     const item: PlainMap = { ...document.value };
     return [{ path: [], schema: settingsSchema, owner: ['settings'], item, ...held }];
   }
-  const { section, owner, schemaOf } = SECTIONS[name];
+  const toWritten = writtenItems(SECTIONS[name].section, now);
+  return readItems(document, SECTIONS[name].section).items.flatMap(item => toWritten(item) ?? []);
+}
+
+/** What is known of items of a section that came over the API; undefined for one of an unknown type. */
+export function writtenItems(
+  section: 'targets' | 'inputs' | 'outputs',
+  now: Configuration,
+): (item: ConfigItem) => WrittenItem | undefined {
+  const { owner, schemaOf } = OWNERS[section];
   const targets = new Map(now.targets.map(target => [target.settings.id, target]));
-  return readItems(document, section).items.flatMap(({ path, id = '', value }) => {
+  return ({ path, id = '', value }) => {
     const item: PlainMap = { ...value };
     const schema = schemaOf(item);
-    if (schema === undefined) return [];
+    if (schema === undefined) return undefined;
     const present = presentItem(now, section, id, targets.get(id));
     // An item of another type is another one.
     const held = present?.inFile.type === item.type ? present : undefined;
-    return [{ path, schema, owner: [owner, id], item, inFile: held?.inFile, effective: held?.effective }];
-  });
+    return { path, schema, owner: [owner, id], item, inFile: held?.inFile, effective: held?.effective };
+  };
 }
 
 function presentItem(

@@ -42,6 +42,17 @@ export interface SecretWrite {
   readonly mayRefer: boolean;
   /** True for the name of a stored secret that another item refers to. */
   readonly isUsedElsewhere: (name: string) => boolean;
+  /**
+   * Called for each secret that would have to be sent anew, in place of the refusal; the secret stays what it is in the
+   * value. For plans, which write nothing.
+   */
+  readonly onMoved?: (moved: MovedSecret) => void;
+}
+
+/** A secret that must be sent anew, as the setting changes that decides where it goes or how it is protected. */
+export interface MovedSecret {
+  readonly path: Path;
+  readonly setting: string;
 }
 
 export interface CheckedWrite {
@@ -124,16 +135,28 @@ class SecretRules {
     const text = String(value);
     if (here.schemas.some(isTemplate)) return value;
     if (isReference(text)) return this.#ruleReference(text, here);
-    if (isMask(text) && isHidden(here)) return keep(text, here);
+    if (isMask(text) && isHidden(here)) return this.#keep(text, here);
     if (here.schemas.some(isSecretNaming)) return this.#ruleName(text, here);
     const isSecret = here.schemas.some(schema => isSecretText(schema, text));
     // What a person has typed into the file stays there.
     if (!isSecret || text === '' || value === here.inFile) return value;
-    return isMask(text) ? keep(text, here) : this.#store(text, here);
+    return isMask(text) ? this.#keep(text, here) : this.#store(text, here);
+  }
+
+  #keep(mask: string, here: SecretPosition): string | number {
+    const kept = keep(mask, here);
+    if (here.moved !== undefined) this.#refuseMoved(here.path, here.moved);
+    return kept;
+  }
+
+  #refuseMoved(path: Path, setting: string): void {
+    const { onMoved } = this.#write;
+    if (onMoved === undefined) throw refusal('unprocessable', { path }, movedText(setting));
+    onMoved({ path, setting });
   }
 
   #ruleReference(text: string, here: SecretPosition): string | number {
-    if (text === here.inFile) return keep(MASK, here);
+    if (text === here.inFile) return this.#keep(MASK, here);
     if (!text.startsWith('${secret:')) throw refusal('invalid-request', here, NO_REFERENCE);
     if (!this.#write.mayRefer) throw refusal('forbidden', here, NO_OTHER_SECRET);
     return text;
@@ -145,8 +168,7 @@ class SecretRules {
     const isKept = text === here.inFile || text === here.effective;
     if (!isKept && !mayRefer) throw refusal('forbidden', here, NO_OTHER_SECRET);
     const isSaidAnew = mayRefer && sent !== undefined && valueAt(sent, here.path) !== undefined;
-    if (isKept && here.moved !== undefined && !isSaidAnew)
-      throw refusal('unprocessable', here, movedText(here.moved));
+    if (isKept && here.moved !== undefined && !isSaidAnew) this.#refuseMoved(here.path, here.moved);
     return text;
   }
 
@@ -175,13 +197,12 @@ const isHidden = ({ schemas, inFile, effective }: SecretPosition): boolean =>
   (schemas.some(schema => guardsSecrets(schema) || isOpen(schema)) && maskedAddress(effective) !== undefined);
 
 function keep(mask: string, here: SecretPosition): string | number {
-  const { inFile, effective, moved } = here;
+  const { inFile, effective } = here;
   if ((typeof inFile !== 'string' && typeof inFile !== 'number') || inFile === '')
     throw refusal('unprocessable', here, NOTHING_KEPT);
   // A mask that shows an address is that of this address only.
   const isAnother = mask !== MASK && mask !== effective && mask !== maskedAddress(effective);
   if (isAnother) throw refusal('unprocessable', here, ANOTHER_ADDRESS);
-  if (moved !== undefined) throw refusal('unprocessable', here, movedText(moved));
   return inFile;
 }
 
@@ -191,10 +212,10 @@ const NO_OTHER_SECRET =
   "may name another stored secret only with the permission 'update:settings'; send the value itself";
 const NOTHING_KEPT = 'is masked, and nothing is stored for it; send the value itself';
 const ANOTHER_ADDRESS = 'is the mask of another address than the one that is stored; send the whole address';
-const movedText = (setting: string): string =>
+export const movedText = (setting: string): string =>
   `must be sent anew, as '${setting}' changes: it would go to another destination, or be protected otherwise, than it was entered for`;
 
-function refusal(code: ErrorCode, { path }: SecretPosition, message: string): AppError {
+function refusal(code: ErrorCode, { path }: Pick<SecretPosition, 'path'>, message: string): AppError {
   const place = formatPath(path);
   return new AppError(code, `${place}: ${message}`, { problems: [{ path: place, message }] });
 }

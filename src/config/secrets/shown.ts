@@ -26,7 +26,7 @@ import { isReference, mayRefer } from './references.ts';
  * An item's effective content as reads show it: secrets masked, and everything that a reference stands for, whatever the
  * field; `raw` is the item as its file has it. Numbers, switches and words of a fixed choice are shown, being no secrets.
  */
-const shownContent = (schema: Schema, effective: object, raw: unknown): PlainMap => {
+export const shownContent = (schema: Schema, effective: object, raw: unknown): PlainMap => {
   const shown = show([schema], plainCopy(effective), raw);
   return isMap(shown) ? shown : {};
 };

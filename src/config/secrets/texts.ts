@@ -149,7 +149,8 @@ function leftOverMask(name: FileName, text: string): AppError[] {
   return [new AppError('unprocessable', `${first.path}: ${first.message}`, { problems })];
 }
 
-function masksIn(value: unknown, path: Path = []): Path[] {
+/** The places of texts that hold a mask. */
+export function masksIn(value: unknown, path: Path = []): Path[] {
   if (typeof value === 'string') return value.includes(MASK) ? [path] : [];
   if (typeof value !== 'object' || value === null) return [];
   const steps = Array.isArray(value) ? [...value.keys()] : Object.keys(value);

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { type Draw, yamlWriter } from '../../../test/helpers/yaml-writer.ts';
 import { isMap, type PlainMap } from '../plain.ts';
-import { applyEdit } from './edit.ts';
+import { applyEdits } from './edit.ts';
 
 const text = fc.oneof(
   fc.constantFrom('', 'yes', '1', '~', 'a: b', '# no comment', 'x # y', "it's", '"', ' led', '- a', '{x}'),
@@ -87,21 +87,27 @@ function rewrite(world: World, draw: Draw): void {
   world.file = `${draw(fc.constantFrom('', '\uFEFF'))}${top}${lines.join(lineBreak)}${end}`;
 }
 
-/** A program changes one item. */
+const PLACES = SECTIONS.flatMap(section => IDS.map(id => ({ section, id })));
+
+/** A program changes one item, or several at once. */
 function edit(world: World, draw: Draw): void {
-  const section = draw(fc.constantFrom(...SECTIONS));
-  const id = draw(fc.constantFrom(...IDS));
-  const items = world.model.get(section) ?? new Map<string, PlainMap>();
-  const present = items.get(id);
-  const next = draw(
-    fc.oneof(fc.constant(undefined), content, present === undefined ? content : variation(present)),
-  );
-  world.file = applyEdit(world.file, { section, id, value: next && { id, ...next } });
-  if (next === undefined) items.delete(id);
-  else items.set(id, next);
-  if (next === undefined)
+  const maxLength = draw(fc.constantFrom(1, 2, PLACES.length));
+  const places = draw(fc.shuffledSubarray(PLACES, { minLength: 1, maxLength }));
+  const edits = places.map(({ section, id }) => {
+    const present = world.model.get(section)?.get(id);
+    const next = draw(
+      fc.oneof(fc.constant(undefined), content, present === undefined ? content : variation(present)),
+    );
+    return { section, id, next, value: next && { id, ...next } };
+  });
+  world.file = applyEdits(world.file, edits);
+  for (const { section, id, next } of edits) {
+    if (next !== undefined) world.model.get(section)?.set(id, next);
+    if (next !== undefined) continue;
+    world.model.get(section)?.delete(id);
     for (const [comment, owner] of world.comments)
       if (owner === `${section} ${id}`) world.comments.delete(comment);
+  }
 }
 
 const variation = (present: PlainMap): fc.Arbitrary<PlainMap> =>

@@ -186,22 +186,140 @@ const applySplices = (text: string, splices: readonly Splice[] | undefined): str
 
 /** A last check: only a text that reads as requested and has every comment is written. */
 function isAsAsked(task: EditTask, result: string): boolean {
-  if (!isDeepStrictEqual(read(result), task.after)) return false;
-  const kept = textsOf(result, outline(result));
-  return stayingComments(task).every(comment => {
-    const count = kept.get(comment) ?? 0;
-    kept.set(comment, count - 1);
-    return count > 0;
-  });
+  const { edit, before } = task;
+  const place = findItem(sectionOf(task), before[edit.section], edit.id);
+  return readsAs(task, result, edit.value === undefined && place !== undefined ? [place] : []);
 }
 
-function stayingComments(task: EditTask): string[] {
-  const { edit, sheet, before } = task;
-  const place = findItem(sectionOf(task), before[edit.section], edit.id);
-  const gone = edit.value === undefined && place !== undefined ? commentsOf(sheet, place) : [];
+/** True when a text reads as the task wants it and has every comment but those of removed items. */
+function readsAs(
+  { sheet, after }: Pick<EditTask, 'sheet' | 'after'>,
+  result: string,
+  removed: readonly ItemPlace[],
+): boolean {
+  if (!isDeepStrictEqual(read(result), after)) return false;
+  const kept = textsOf(result, outline(result));
+  const gone = new Set(removed.flatMap(place => commentsOf(sheet, place)));
   return sheet.comments
-    .filter(comment => !gone.includes(comment))
-    .map(({ start, end }) => sheet.text.slice(start, end));
+    .filter(comment => !gone.has(comment))
+    .every(({ start, end }) => {
+      const comment = sheet.text.slice(start, end);
+      const count = kept.get(comment) ?? 0;
+      kept.set(comment, count - 1);
+      return count > 0;
+    });
+}
+
+/** The text with all edits of one file in it, as `applyEdit` makes them one after the other. Throws as it does. */
+export function applyEdits(original: string, edits: readonly ConfigEdit[]): string {
+  const batches = grouped(edits, ({ section, value }) => `${section} ${value === undefined}`);
+  return [...batches.values()].reduce(applyBatch, original);
+}
+
+function grouped<Key>(
+  edits: readonly ConfigEdit[],
+  keyOf: (edit: ConfigEdit) => Key,
+): ReadonlyMap<Key, readonly ConfigEdit[]> {
+  const groups = new Map<Key, ConfigEdit[]>();
+  for (const edit of edits) {
+    const key = keyOf(edit);
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [edit]);
+    else group.push(edit);
+  }
+  return groups;
+}
+
+/** Reads the text once for all of them where that is possible, as to read it anew for each takes long for many. */
+function applyBatch(original: string, edits: readonly ConfigEdit[]): string {
+  const [first, ...others] = edits;
+  if (first === undefined) return original;
+  if (others.length === 0) return applyEdit(original, first);
+  const together = applyTogether(original, edits);
+  if (together !== undefined) return together;
+  // The first item of a section needs more than one behind another: those after it may go together again.
+  const begun = applyEdit(original, first);
+  return applyTogether(begun, others) ?? others.reduce(applyEdit, begun);
+}
+
+/** Undefined where they must be made one by one. */
+function applyTogether(text: string, edits: readonly ConfigEdit[]): string | undefined {
+  const [first] = edits;
+  const isPlain = text.endsWith('\n') && withoutByteOrderMark(text) === text;
+  const before = isPlain ? read(text) : undefined;
+  if (first === undefined || before === undefined) return undefined;
+  const { root, comments } = outline(text);
+  const { section } = first;
+  const after = { ...before, [section]: itemsAfter(before[section], edits) };
+  const sheet: CommentedText = { text, comments };
+  const found = sectionOf({ edit: first, sheet, root, before, after });
+  if (root === undefined || found === undefined || root.flow || found.flow) return undefined;
+  if ((found.kind !== 'list' && found.kind !== 'map') || found.anchored || found.entries.length === 0)
+    return undefined;
+  const placeOf = placesIn(found, before[section]);
+  const removed: ItemPlace[] = [];
+  const splices: Splice[] = [];
+  const added: Splice[] = [];
+  for (const { id, value } of edits) {
+    const place = placeOf(id);
+    const item = value === undefined ? undefined : itemIn(after[section], id);
+    if (place !== undefined && holdsAnchor(place.span)) return undefined;
+    if (item === undefined && place !== undefined) removed.push(place);
+    else if (item !== undefined && place !== undefined) splices.push(...changeItem(sheet, place, item));
+    else if (item !== undefined) added.push(...addItem(sheet, found, id, item));
+  }
+  // A section that ends empty needs brackets.
+  if (removed.length === found.entries.length) return undefined;
+  const taken = removed.flatMap(place => removeItem(sheet, place));
+  const result = applySplices(text, [...splices, ...taken, ...added]);
+  return result !== undefined && readsAs({ sheet, after }, result, removed) ? result : undefined;
+}
+
+function placesIn(section: TextSpan, items: unknown): (id: string) => ItemPlace | undefined {
+  const indexes = new Map(
+    section.entries.map((span, index) => {
+      const item: unknown = Array.isArray(items) ? items[index] : undefined;
+      return [Array.isArray(items) ? (isMap(item) ? item.id : undefined) : span.key, index];
+    }),
+  );
+  return id => {
+    const index = indexes.get(id);
+    const span = section.entries[index ?? -1];
+    if (index === undefined || span === undefined) return undefined;
+    const value: unknown = Array.isArray(items) ? items[index] : isMap(items) ? items[id] : null;
+    return { section, index, span, value };
+  };
+}
+
+/** A section as all edits of it leave it. */
+function itemsAfter(items: unknown, edits: readonly ConfigEdit[]): unknown {
+  const byId = new Map(
+    edits.map(({ id, value }) => [id, value === undefined ? undefined : plainCopy(value)]),
+  );
+  if (isMap(items)) {
+    const kept = Object.entries(items).filter(([id]) => !byId.has(id) || byId.get(id) !== undefined);
+    const contents = [...byId].flatMap(([id, item]): [string, unknown][] => {
+      if (item === undefined) return [];
+      const { id: _, ...content } = item;
+      const present = items[id];
+      const keepsId = isMap(present) && Object.hasOwn(present, 'id');
+      return [[id, keepsId ? { id, ...content } : content]];
+    });
+    return { ...Object.fromEntries(kept), ...Object.fromEntries(contents) };
+  }
+  const list: readonly unknown[] = Array.isArray(items) ? items : [];
+  const present = new Set(list.map(item => (isMap(item) ? item.id : undefined)));
+  const whole = (id: string, item: PlainMap): PlainMap => ({ id, ...item });
+  const kept = list.flatMap(one => {
+    const id = isMap(one) && typeof one.id === 'string' ? one.id : undefined;
+    if (id === undefined || !byId.has(id)) return [one];
+    const item = byId.get(id);
+    return item === undefined ? [] : [whole(id, item)];
+  });
+  const added = [...byId].flatMap(([id, item]) =>
+    item === undefined || present.has(id) ? [] : [whole(id, item)],
+  );
+  return [...kept, ...added];
 }
 
 function textsOf(text: string, { comments }: Outline): Map<string, number> {
@@ -234,10 +352,8 @@ export interface ChangeInput {
 /** The files that a change changes. Throws `conflict` where only a person can edit. */
 export function changedTexts({ now, edits, texts }: ChangeInput): FileTexts {
   const wanted: Partial<Record<FileName, string>> = { ...texts };
-  for (const edit of edits) {
-    const name = FILE_OF[edit.section];
-    wanted[name] = applyEdit(wanted[name] ?? now[name] ?? '', edit);
-  }
+  for (const [name, own] of grouped(edits, ({ section }) => FILE_OF[section]))
+    wanted[name] = applyEdits(wanted[name] ?? now[name] ?? '', own);
   const changed: Partial<Record<FileName, string>> = {};
   for (const name of FILES) {
     const text = wanted[name];

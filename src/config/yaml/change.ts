@@ -374,16 +374,17 @@ export function addItem(sheet: CommentedText, section: TextSpan, id: string, val
   const inMap = section.kind === 'map';
   const { id: _, ...content } = value;
   const form = flowFormOf(sheet, last ?? section);
-  const inLine = inMap ? flowEntry(id, content, form) : flowText(value, form);
+  const inLine = (): string => (inMap ? flowEntry(id, content, form) : flowText(value, form));
   if (section.flow)
     return last === undefined
-      ? [refill(sheet, section, [inLine], sheet.comments)]
-      : addInFlow(sheet, section, last, [inLine]);
+      ? [refill(sheet, section, [inLine()], sheet.comments)]
+      : addInFlow(sheet, section, last, [inLine()]);
   const column =
     last === undefined ? columnOf(sheet.text, section.head) + 2 : columnOf(sheet.text, last.head);
+  if (last?.flow) return addInBlock(sheet, section, [`${inMap ? '' : '- '}${inLine()}`]);
   const lines = inMap ? entryText(id, content, column) : itemText(value, column);
   if (last === undefined) return addFirst(sheet, section, `${' '.repeat(column)}${lines}\n`);
-  return addInBlock(sheet, section, [last.flow ? `${inMap ? '' : '- '}${inLine}` : lines]);
+  return addInBlock(sheet, section, [lines]);
 }
 
 /** Whatever says that the section is empty goes. */

@@ -1,8 +1,6 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { headgate } from '../acceptance/bin.ts';
-import { temporaryFolder } from '../acceptance/harness.ts';
 import { type ApiServer, startApiServer } from './api-server.ts';
 import { jsonCaller } from './json.ts';
 
@@ -56,22 +54,4 @@ it('changes nothing when one text has an error, and names its place', async () =
     body: { errors: [{ message: expect.stringMatching(/^inputs\.yml: /) }] },
   });
   expect(onDisk('headgate.yml')).toBe(before);
-});
-
-it('takes files out of a server and into it by command', async () => {
-  const folder = temporaryFolder();
-  const environment = { HEADGATE_URL: server.url, HEADGATE_TOKEN: server.token };
-  const run = (...args: readonly string[]) => headgate(['config', ...args], environment);
-  expect(await run('export', folder)).toMatchObject({ code: 0 });
-  expect(await run('export', folder)).toMatchObject({
-    code: 1,
-    stderr: expect.stringContaining('is there already; name an empty folder'),
-  });
-  const file = join(folder, 'notifications.yml');
-  writeFileSync(file, readFileSync(file, 'utf8').replace('"PUT"', '"PATCH"'));
-  expect(await run('import', folder, '--message', 'by hand')).toMatchObject({ code: 0 });
-  expect(onDisk()).toContain('"PATCH"');
-  expect(onDisk()).toContain(TOKEN);
-  expect(await run('import', join(folder, 'nowhere'))).toMatchObject({ code: 1 });
-  expect(existsSync(join(server.config, 'outputs.yml'))).toBe(false);
 });

@@ -266,12 +266,17 @@ describe('lists', () => {
 
   it.each(table(lists))('%s ends, page by page, and gives everything once', async (_, operation) => {
     const path = of(operation);
-    const whole = await get(path);
+    let whole = await get(path);
     expect(whole.status).toBe(200);
-    const walked: unknown[] = [];
+    let walked: unknown[] = [];
     for (let offset = 0; ; offset++) {
       const { body } = await get(`${path}?limit=1&offset=${offset}`);
       expect(faultsOf(operation, 200, body)).toEqual([]);
+      // Refusals of a minute come into the audit when it is over: then the walk begins anew.
+      if (operation.path.endsWith('/audit') && body.totalCount > whole.body.count) {
+        [whole, walked, offset] = [await get(path), [], -1];
+        continue;
+      }
       expect(body).toMatchObject({
         offset,
         limit: 1,

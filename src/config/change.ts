@@ -63,7 +63,7 @@ export interface CheckedTexts {
 }
 
 /** A text that says what a part of the configuration should be, in YAML or JSON. */
-export interface WantedDocument {
+interface WantedDocument {
   /** As problems name it. */
   readonly name: string;
   readonly text: string;

@@ -21,7 +21,8 @@ import { masksIn } from './secrets/texts.ts';
 import { settingsSchema } from './settings.ts';
 import { FILE_OF } from './write/edit.ts';
 import { type ConfigDocument, readConfigDocument, readItems, unknownSections } from './yaml/document.ts';
-import type { Path } from './yaml/places.ts';
+
+type Path = MovedSecret['path'];
 
 const ITEM_SECTIONS = ['targets', 'notifications', 'inhibitions', 'inputs', 'outputs'] as const;
 type ItemSection = (typeof ITEM_SECTIONS)[number];

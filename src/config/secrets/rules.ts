@@ -212,7 +212,7 @@ const NO_OTHER_SECRET =
   "may name another stored secret only with the permission 'update:settings'; send the value itself";
 const NOTHING_KEPT = 'is masked, and nothing is stored for it; send the value itself';
 const ANOTHER_ADDRESS = 'is the mask of another address than the one that is stored; send the whole address';
-export const movedText = (setting: string): string =>
+const movedText = (setting: string): string =>
   `must be sent anew, as '${setting}' changes: it would go to another destination, or be protected otherwise, than it was entered for`;
 
 function refusal(code: ErrorCode, { path }: Pick<SecretPosition, 'path'>, message: string): AppError {

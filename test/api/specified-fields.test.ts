@@ -162,7 +162,7 @@ const fieldOf = (item: unknown, field: string): unknown =>
 function followsRow(path: string, least: Readonly<Record<string, unknown>>, row: Row): void {
   const [field, type, more] = row;
   const last = field.split('.').at(-1) ?? '';
-  it(`${field} is a ${type}${more === 'required' ? ', and required' : ''}`, async () => {
+  it(`${field} is ${type === 'object' ? 'an' : 'a'} ${type}${more === 'required' ? ', and required' : ''}`, async () => {
     const without = await created(path, having(least, field, undefined));
     if (more === 'required') {
       expect(without.status).toBe(400);

@@ -1,4 +1,4 @@
-import type { Configuration, FileName, FileTexts } from './configuration.ts';
+import type { Configuration, FileTexts } from './configuration.ts';
 
 /** The parts of the configuration that can be edited, each in its own file but for the first three. */
 export type ConfigSection = 'targets' | 'notifications' | 'inhibitions' | 'inputs' | 'outputs' | 'settings';
@@ -76,8 +76,8 @@ export interface WantedConfiguration {
   readonly prune: boolean;
   /** True when the author may refer to any stored secret, and learn whether one is what was sent. */
   readonly mayRefer: boolean;
-  /** Files of whose addresses the author sees the host alone. */
-  readonly hidden: readonly FileName[];
+  /** Sections of whose addresses the author sees the host alone. */
+  readonly hidden: readonly ConfigSection[];
   /** True when nothing is to be written: secrets that would have to be sent anew are listed, and not refused. */
   readonly isPlanOnly: boolean;
 }

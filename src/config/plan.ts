@@ -19,7 +19,6 @@ import { applySecretRules, type MovedSecret, type SecretWrite } from './secrets/
 import { hideAddresses, shownContent, shownDeclared, shownSettings, shownTarget } from './secrets/shown.ts';
 import { masksIn } from './secrets/texts.ts';
 import { settingsSchema } from './settings.ts';
-import { FILE_OF } from './write/edit.ts';
 import { type ConfigDocument, readConfigDocument, readItems, unknownSections } from './yaml/document.ts';
 
 type Path = MovedSecret['path'];
@@ -326,7 +325,7 @@ export function planOf(
   const [before, after] = [shownItems(now), shownItems(next)];
   return edits.map(edit => {
     const { action, section, id, schema, value } = edit;
-    const isHidden = schema !== undefined && hidden.includes(FILE_OF[section]);
+    const isHidden = schema !== undefined && hidden.includes(section);
     const seen = (shown: PlainMap): PlainMap => (isHidden ? hideAddresses(schema, shown).content : shown);
     const movedSecrets = edit.movedSecrets.map(({ path, setting }) => ({
       path: formatPath(namedPath(path, value)),

@@ -25,7 +25,6 @@ import { maskedTexts } from './secrets/mask.ts';
 import { applySecretRulesToTexts } from './secrets/texts.ts';
 import { type ChangeInput, changedTexts, FILE_OF } from './write/edit.ts';
 import { readYaml } from './yaml/parse.ts';
-import type { Path } from './yaml/places.ts';
 
 /** A job of the config worker. Plain data goes in and out, so that it can run on another thread. */
 export interface WorkerJob {
@@ -158,7 +157,7 @@ function withSecrets(found: readonly NewSecret[], secretOf: Sources['secretOf'])
 const MAX_TEXT_CHARACTERS = 256 * 1024;
 
 /** Throws `invalid-request` naming the first text that is too long to be written. */
-function assertShort(value: unknown, path: Path): void {
+function assertShort(value: unknown, path: readonly PropertyKey[]): void {
   if (typeof value === 'string' && value.length > MAX_TEXT_CHARACTERS) {
     const message = `has ${value.length} characters, and a text may have ${MAX_TEXT_CHARACTERS} at most; shorten it`;
     const problem = { path: formatPath(path), message };

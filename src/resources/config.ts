@@ -4,7 +4,7 @@ import type { ConfigurationPlan, PlannedConfiguration, WantedConfiguration } fro
 import { FILES, type FileTexts, NOTIFICATIONS_FILE } from '../config/configuration.ts';
 import type { Call } from './context.ts';
 import { assertMatches, etagOf } from './etag.ts';
-import { filesHiddenFrom, textsFor } from './shown-addresses.ts';
+import { sectionsHiddenFrom, textsFor } from './shown-addresses.ts';
 import { unmatchedPatterns } from './unmatched-patterns.ts';
 import { defineVerb } from './verb.ts';
 
@@ -99,7 +99,7 @@ const wantedBy = (actor: Actor, body: Pick<WantedConfiguration, 'documents' | 'p
   documents: body.documents,
   prune: body.prune,
   mayRefer: grantsOf(actor).has('update:settings'),
-  hidden: filesHiddenFrom(actor),
+  hidden: sectionsHiddenFrom(actor),
 });
 
 /**

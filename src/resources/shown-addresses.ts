@@ -1,5 +1,6 @@
 import { type Actor, grantsOf } from '../auth/actor.ts';
 import type { Permission } from '../auth/permissions.ts';
+import type { ConfigSection } from '../config/change.ts';
 import {
   FILES,
   type FileName,
@@ -12,7 +13,10 @@ import {
 import type { PlainMap } from '../config/plain.ts';
 import type { Schema } from '../config/schema-walk.ts';
 import { hideAddresses } from '../config/secrets/shown.ts';
+import { FILE_OF } from '../config/write/edit.ts';
 import type { Call } from './context.ts';
+
+const CONFIG_SECTIONS = ['targets', 'notifications', 'inhibitions', 'inputs', 'outputs', 'settings'] as const;
 
 /** The permission to change what has addresses in a file; without it the path and the query of one may be a key to it. */
 const CHANGES: Readonly<Record<FileName, Permission>> = {
@@ -22,10 +26,15 @@ const CHANGES: Readonly<Record<FileName, Permission>> = {
   [OUTPUTS_FILE]: 'update:outputs',
 };
 
-/** Files of whose addresses this caller sees the host alone. */
-export const filesHiddenFrom = (actor: Actor): FileName[] => {
+const filesHiddenFrom = (actor: Actor): FileName[] => {
   const granted = grantsOf(actor);
   return FILES.filter(name => !granted.has(CHANGES[name]));
+};
+
+/** Sections of whose addresses this caller sees the host alone. */
+export const sectionsHiddenFrom = (actor: Actor): ConfigSection[] => {
+  const files = filesHiddenFrom(actor);
+  return CONFIG_SECTIONS.filter(section => files.includes(FILE_OF[section]));
 };
 
 /** Shown content of an item of a file as this caller sees it: the one rule for every read of one. */

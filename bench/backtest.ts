@@ -1,13 +1,15 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { systemClock } from '../src/lib/clock.ts';
 import { silentLogger } from '../src/lib/logger.ts';
+import { processorTimeOf } from '../src/lib/thread-time.ts';
 import { createBacktests } from '../src/notifications/backtest/backtests.ts';
 import type { Component, PipelineState } from '../src/pipelines/components/component.ts';
+import { encodeHours, type HourValues } from '../src/pipelines/history/hour-codec.ts';
 import { encodeMinute } from '../src/pipelines/history/minute-codec.ts';
-import { minutesId } from '../src/pipelines/history/row-ids.ts';
+import { componentHash, hourPlace, minutesId } from '../src/pipelines/history/row-ids.ts';
 import { openStorage } from '../src/storage/open.ts';
 
 /**
@@ -69,19 +71,48 @@ for (let hour = 0; hour < days * 24; hour++)
       })),
     ),
   );
+const DAYS_BEFORE = 30;
+const hoursKept = (DAYS_BEFORE + days) * 24;
+for (const component of components) {
+  const rows = new Map<string, { start: number; hours: Map<number, HourValues> }>();
+  for (let hour = -DAYS_BEFORE * 24; hour < hoursKept - DAYS_BEFORE * 24; hour++) {
+    const { id, start, number } = hourPlace(FROM + hour * HOUR_MS, componentHash(component));
+    const row = rows.get(id) ?? { start, hours: new Map() };
+    row.hours.set(number, { minutes: 60, in_events: 69_000 + ((hour * 7) % 100), in_bytes: 21_000_000 });
+    rows.set(id, row);
+  }
+  await storage.transaction(tx =>
+    tx
+      .in('default')
+      .putHours([...rows].map(([id, { start, hours }]) => ({ id, start, data: encodeHours(hours) }))),
+  );
+}
 await storage.close();
 
 const backtests = createBacktests({ clock: systemClock, storage: 'sqlite:headgate.db', dataFolder: folder });
-console.log('condition      seconds  CPU s  longest stall ms  incidents');
+/** Processor time of each thread that there is, in s. */
+function threadTimes(): Map<string, number> {
+  const threads = existsSync('/proc/self/task') ? readdirSync('/proc/self/task') : [];
+  return new Map(threads.map(thread => [thread, (processorTimeOf(Number(thread)) ?? 0) / 1000]));
+}
+
+console.log(`load ${loadavg()[0]?.toFixed(1)}`);
+console.log('condition      seconds  CPU s  of the busiest thread  longest stall ms  incidents');
 for (const [condition, conf] of [
   ['no-data', { name: '*', timeWindow: '5m' }],
   ['high-volume', { name: '*', timeWindow: '15m', dataVolume: '25000 events' }],
   ['low-volume', { name: '*', timeWindow: '15m', dataVolume: '5000 events' }],
+  ['baseline', { name: '*', timeWindow: '1h', metric: 'events' }],
 ] as const) {
   const begun = performance.now();
   const before = process.cpuUsage();
   let longest = 0;
   let last = performance.now();
+  const threadsBefore = threadTimes();
+  let threads = threadsBefore;
+  const look = setInterval(() => {
+    threads = new Map([...threads, ...threadTimes()]);
+  }, 100);
   const watch = setInterval(() => {
     longest = Math.max(longest, performance.now() - last - 5);
     last = performance.now();
@@ -92,11 +123,14 @@ for (const [condition, conf] of [
     notification: { id: 'bench', condition, conf, targets: [] },
   });
   clearInterval(watch);
+  clearInterval(look);
+  const busiest = Math.max(...[...threads].map(([id, used]) => used - (threadsBefore.get(id) ?? 0)));
   const { user, system } = process.cpuUsage(before);
   console.log(
     condition.padEnd(13),
     ((performance.now() - begun) / 1000).toFixed(1).padStart(8),
     ((user + system) / 1e6).toFixed(1).padStart(6),
+    busiest.toFixed(1).padStart(22),
     longest.toFixed(0).padStart(17),
     String(found.incidentCount).padStart(10),
   );

@@ -135,11 +135,6 @@ describe('baseline', () => {
   });
 });
 
-it('says why it cannot be backtested', () => {
-  const rule = baseline.configure({ name: '*', metric: 'events' });
-  expect(rule.noBacktest).toBe('it compares with 28 days before each minute');
-});
-
 describe('limits', () => {
   it('are a twentieth of the usual away at least, so that volumes which never differ do not alert on nothing', () => {
     const limits = limitsOf({ median: 1000, deviation: 0 }, 3, 'events');

@@ -4,7 +4,7 @@ import { duration } from '../lib/schemas.ts';
 import { timezone } from '../lib/timezone.ts';
 import type { Measurement, Usual } from '../pipelines/components/component.ts';
 import { USUAL_DAYS } from '../pipelines/history/usual-volumes.ts';
-import type { ComponentKind } from '../pipelines/metric.ts';
+import type { ComponentKind, Counter } from '../pipelines/metric.ts';
 import {
   type ComponentEvaluation,
   causeSuffix,
@@ -19,7 +19,7 @@ import {
   sumFact,
   type Verdict,
 } from './condition.ts';
-import { TOO_MANY_WINDOWS, volumeCounter } from './volume.ts';
+import { isBytes, TOO_MANY_WINDOWS, volumeCounter } from './volume.ts';
 
 const FEWEST_DAYS = 3;
 /** The median deviation of values that are spread normally, times this, is their standard deviation. */
@@ -63,7 +63,7 @@ export const baseline = defineComponentCondition({
     ...{ lowest: 7600, highest: 12_400, days: 27, sensitivity: 3 },
   },
   otherFields: ['bytes'],
-  noBacktest: 'it compares with 28 days before each minute',
+  readsUsual: true,
   example: { id: 'app_unusual', conf: { name: 'syslog:app', metric: 'events', timeWindow: '1h' } },
   schema: z.strictObject({
     ...componentConf('either', 'The stretch of time whose data is added up.'),
@@ -86,6 +86,19 @@ export const baseline = defineComponentCondition({
       .default('UTC')
       .describe('Time zone whose clock tells the time of day, so that a change of the clock moves it.'),
   }),
+  okWhile(evaluation, conf) {
+    const compared = compare(evaluation, conf);
+    // Bytes may be counted one day, and then they count.
+    if (typeof compared === 'string' || (conf.metric === 'bytes' && !isBytes(compared.counter)))
+      return undefined;
+    const { direction, timeWindow } = conf;
+    const { counter, scale, limits, forMs } = compared;
+    const holds = (sum: number): boolean => {
+      const side = sideOf(sum * scale, limits);
+      return side === undefined || (direction !== 'both' && direction !== side);
+    };
+    return [{ value: { metric: counter, ms: timeWindow.ms }, holds, forMs }];
+  },
   evaluate(evaluation, conf): Verdict {
     const compared = compare(evaluation, conf);
     if (typeof compared === 'string') return { state: 'unknown', reason: compared };
@@ -151,9 +164,14 @@ interface BaselineConf {
 /** A volume with what it is compared with. */
 interface Comparison extends Measurement {
   readonly kind: ComponentKind;
+  readonly counter: Counter;
+  /** What one of the counter counts for. */
+  readonly scale: number;
   readonly usual: number;
   readonly days: number;
   readonly limits: Limits;
+  /** For how long the limits stay the same, in ms, where that is known. */
+  readonly forMs: number | undefined;
 }
 
 /** Returns why nothing can be compared, where nothing can. */
@@ -175,6 +193,9 @@ function compare(
   const scaled = { median: usual.median * scale, deviation: usual.deviation * scale };
   return {
     kind: component.kind,
+    counter,
+    scale,
+    forMs: usual.forMs,
     sum: measured.sum * scale,
     observedMs: measured.observedMs,
     usual: scaled.median,

@@ -151,8 +151,8 @@ export interface RuleTraits {
   readonly repeatMs: number | null;
   /** Why its alarms cannot be pending with `for`; undefined where they can. */
   readonly noPending?: string;
-  /** Why recorded minutes cannot show what it would have done; undefined where they can. */
-  readonly noBacktest?: string;
+  /** True where it compares with what is usual: a backtest needs the hours of the days before, too. */
+  readonly readsUsual?: boolean;
   /** Why its incidents cannot outlast their condition; undefined where they can. */
   readonly noKeeping?: string;
   /** The readings that it evaluates; undefined where it evaluates none. */
@@ -195,6 +195,8 @@ export interface OkBound {
   /** Milliseconds of the component, or the sum of a metric over so many milliseconds. */
   readonly value: 'silentMs' | 'unreadMs' | { readonly metric: Windowed; readonly ms: number };
   readonly holds: (value: number) => boolean;
+  /** For how long `holds` decides, in ms; left out where it always does. */
+  readonly forMs?: number | undefined;
 }
 
 /** The conf that all conditions on components share. */
@@ -215,7 +217,7 @@ interface ComponentDefinition<Conf extends ComponentConf> extends Omit<DefinedTr
   /** The same as in `ComponentRule`; omitted where an unreachable pipeline causes no alarm. */
   readonly inhibitionGraceMs?: (conf: Conf) => number;
   /** The same as in `RuleTraits`. */
-  readonly noBacktest?: string;
+  readonly readsUsual?: boolean;
   /** Pure: the same evaluation and conf give the same verdict. */
   readonly evaluate: (evaluation: ComponentEvaluation, conf: Conf) => Verdict;
   /** The same as in `ComponentRule`. */
@@ -265,7 +267,7 @@ const ANY_PIPELINE: NameSelector = { name: '*' };
 export function defineComponentCondition<Conf extends ComponentConf>(
   definition: ComponentDefinition<Conf>,
 ): ComponentCondition {
-  const { schema, inhibitionGraceMs, noBacktest, evaluate, explain, okWhile, ...rest } = definition;
+  const { schema, inhibitionGraceMs, readsUsual, evaluate, explain, okWhile, ...rest } = definition;
   const { sample, kind, ...traits } = rest;
   const sampleKind = kind === 'either' ? 'output' : kind;
   const condition: ComponentCondition = {
@@ -295,7 +297,7 @@ export function defineComponentCondition<Conf extends ComponentConf>(
         readings: { window: timeWindow, pipelines: ANY_PIPELINE },
         components: { name, __workerGroup, kind: only },
         inhibitionGraceMs: inhibitionGraceMs?.(conf),
-        ...(noBacktest !== undefined && { noBacktest }),
+        ...(readsUsual !== undefined && { readsUsual }),
         evaluate: evaluation => evaluate(evaluation, conf),
         ...(okWhile !== undefined && { okWhile: evaluation => okWhile(evaluation, conf) }),
         explain: evaluation => explain(evaluation, conf),

@@ -156,7 +156,7 @@ export function volumeCounter(
   return perEvent === undefined ? describeNoBytes(component) : { counter: events, scale: perEvent };
 }
 
-const isBytes = (counter: Counter): boolean => counter === 'in_bytes' || counter === 'out_bytes';
+export const isBytes = (counter: Counter): boolean => counter === 'in_bytes' || counter === 'out_bytes';
 
 export const TOO_MANY_WINDOWS = 'too many notifications look at it over different windows';
 

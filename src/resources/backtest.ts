@@ -89,9 +89,6 @@ async function run(call: Call, { now, notification, span }: Requested): Promise<
       'unprocessable',
       `Only notifications about inputs and outputs can be backtested: nothing is recorded of what ${notification.condition} looks at`,
     );
-  const { noBacktest } = notification.rule;
-  if (noBacktest !== undefined)
-    throw new AppError('unprocessable', `${notification.condition} cannot be backtested: ${noBacktest}`);
   const { from, to } = spanOf(span, context.clock.now());
   const matches = createComponentMatcher(selector, selector.kind);
   const sources = componentSourcesOf(context);

@@ -12,10 +12,17 @@ export interface ViewOptions {
   readonly url: string | Secret;
   readonly dataFolder: string;
   readonly logger: Logger;
+  /** Reads SQLite in the thread that calls, which each read blocks. */
+  readonly isInThread?: boolean;
 }
 
 /** Rejects with `not-found` when there is no database yet, else as `openStorage` does. */
-export async function openView({ url, dataFolder, logger }: ViewOptions): Promise<ReadView> {
+export async function openView({
+  url,
+  dataFolder,
+  logger,
+  isInThread = false,
+}: ViewOptions): Promise<ReadView> {
   const location = parseStorageUrl(url);
   if (location.kind === 'postgres') {
     const { openPostgresView } = await import('./postgres/view.ts');
@@ -24,5 +31,5 @@ export async function openView({ url, dataFolder, logger }: ViewOptions): Promis
   const file = resolve(dataFolder, location.file);
   if (!existsSync(file))
     throw new AppError('not-found', `there is no store '${file}'; name the right folder with --data`);
-  return openSqliteView(file, logger);
+  return openSqliteView(file, logger, isInThread);
 }

@@ -27,7 +27,7 @@ export interface StorageOptions {
   readonly dataFolder: string;
   readonly logger: Logger;
   readonly clock: Clock;
-  /** What is written need not outlive the process, and does not wait for the disk; of SQLite only. */
+  /** What is written need not outlive the process, waits for no disk, and blocks the thread that calls; of SQLite only. */
   readonly isTemporary?: boolean;
   /** Called with the number of operations of each batch and how long it took in ms. */
   readonly onBatch?: (operations: number, ms: number) => void;

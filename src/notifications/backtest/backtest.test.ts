@@ -3,7 +3,8 @@ import { expect, it } from 'vitest';
 import { openTestStorage } from '../../../test/helpers/storage.ts';
 import type { ComponentRule } from '../../conditions/condition.ts';
 import type { Component, PipelineState } from '../../pipelines/components/component.ts';
-import { encodeMinute, type MinuteValues } from '../../pipelines/history/minute-codec.ts';
+import { encodeMinute, type MinuteValues, packHour } from '../../pipelines/history/minute-codec.ts';
+import type { VolumesByHour } from '../../pipelines/history/usual-volumes.ts';
 import type { SilenceRow } from '../../storage/stores/silences.ts';
 import { findTargetType } from '../../targets/index.ts';
 import type { Target } from '../../targets/target.ts';
@@ -64,6 +65,8 @@ interface Circumstances {
   readonly silences?: readonly SilenceRow[];
   /** Minutes before the time that is asked about. */
   readonly warmUp?: number;
+  /** Events of each hour of the 30 days before. */
+  readonly usual?: number;
   /** Evaluates each minute, also where it is known for how long a component is ok. */
   readonly isPlain?: boolean;
 }
@@ -74,10 +77,16 @@ const evaluatedAlways = (rule: ComponentRule): ComponentRule => ({
   okWhile: () => undefined,
 });
 
+const usualHours = (components: number, events: number): VolumesByHour => ({
+  start: START - 30 * 24 * 3_600_000,
+  hours: 30 * 24,
+  values: new Float64Array(components * 2 * 30 * 24).fill(events),
+});
+
 async function tried(
   settings: object,
   minutes: Minutes,
-  { targets = [hook], silences = [], warmUp = 0, isPlain = false }: Circumstances = {},
+  { targets = [hook], silences = [], warmUp = 0, usual = 0, isPlain = false }: Circumstances = {},
 ) {
   const names = new Set(minutes.flatMap(minute => Object.keys(minute ?? {})));
   const components = [...names].map(component);
@@ -94,7 +103,10 @@ async function tried(
         : notification,
     ...{ targets, silences, components, pipelines: [EDGE] },
     ...{ warmUpFrom: START, from: START + warmUp * MINUTE_MS, to: START + minutes.length * MINUTE_MS },
-    readHour: async hour => components.map(({ engineId }) => hourOf(engineId, hour, minutes)),
+    history: {
+      readHour: async hour => packHour(components.map(({ engineId }) => hourOf(engineId, hour, minutes))),
+      readVolumes: async () => usualHours(components.length, usual),
+    },
     ...{ storage: store.storage, instanceName: 'headgate', externalUrl: undefined },
   });
   await store.close();
@@ -172,6 +184,17 @@ it('adds up windows, without what was counted while nobody observed, and spreads
   expect((await tried({ condition: 'high-volume', conf }, minutes)).incidents).toEqual([
     ['edge/syslog:app', 7, null],
   ]);
+});
+
+it('compares with the hours of the days before', async () => {
+  const settings = { condition: 'baseline', conf: { name: '*', metric: 'events', timeWindow: '10m' } };
+  const minutes = [...Array(20).fill(10), ...Array(10).fill(5), ...Array(10).fill(10)].map(events => ({
+    app: data(events),
+  }));
+  // 100 in 10 minutes are usual, less than 85 an alarm.
+  const found = await tried(settings, minutes, { usual: 600 });
+  expect(found.incidents).toEqual([['edge/input/syslog:app', 24, 37]]);
+  expect((await tried(settings, minutes, { usual: 300 })).incidents).toEqual([]);
 });
 
 it('groups, mutes, silences and routes as it would have been', async () => {
@@ -253,8 +276,13 @@ const LOOKED_AT = [
   { condition: 'source-errors', conf: { timeWindow: '6m', threshold: 4 } },
   { condition: 'dropped-events', conf: { timeWindow: '3m' }, for: '1m' },
   { condition: 'unhealthy-source', conf: { timeWindow: '3m' } },
+  {
+    condition: 'baseline',
+    conf: { timeWindow: '5m', metric: 'events', direction: 'both', sensitivity: 0.5 },
+  },
 ].map(settings => ({ ...settings, conf: { name: '*', ...settings.conf } }));
 
+/** Minutes whose amount is spread over some that were looked at before. */
 const SPREAD_LATE: Phase[] = [
   { minutes: 6, does: 'flow', events: 60 },
   { minutes: 3, does: 'unseen', events: 0 },
@@ -275,6 +303,14 @@ const ENDED_BETWEEN: Phase[][] = [
   ],
 ];
 
+/** A silence that grew in a minute which nobody recorded. */
+const SILENT_UNRECORDED: Phase[] = [
+  { minutes: 1, does: 'flow', events: 0 },
+  { minutes: 1, does: 'absent', events: 0 },
+  { minutes: 2, does: 'pause', events: 0 },
+  { minutes: 1, does: 'flow', events: 0 },
+];
+
 it('finds what looking at each minute finds, whatever is known to be ok for a while', () =>
   fc.assert(
     fc.asyncProperty(
@@ -292,16 +328,17 @@ it('finds what looking at each minute finds, whatever is known to be ok for a wh
             return known.length === 0 ? undefined : Object.fromEntries(known);
           },
         );
-        const found = await tried(settings, minutes);
-        expect(found).toEqual(await tried(settings, minutes, { isPlain: true }));
+        const usual = 2500;
+        const found = await tried(settings, minutes, { usual });
+        expect(found).toEqual(await tried(settings, minutes, { usual, isPlain: true }));
       },
     ),
-    // Minutes whose amount is spread over some that were looked at before.
     {
       numRuns: 40,
       examples: LOOKED_AT.flatMap((settings): [typeof settings, Phase[][]][] => [
         [settings, [SPREAD_LATE]],
         [settings, ENDED_BETWEEN],
+        [settings, [SILENT_UNRECORDED]],
       ]),
     },
   ));

@@ -12,7 +12,7 @@ import type { SilenceRow } from '../../storage/stores/silences.ts';
 import type { Target } from '../../targets/target.ts';
 import { createEngine, type Engine } from '../engine.ts';
 import type { Notification } from '../notification.ts';
-import { ReplayedComponents } from './replayed-components.ts';
+import { type RecordedHistory, ReplayedComponents } from './replayed-components.ts';
 
 /** The workspace of the store that a backtest writes into. */
 const WORKSPACE = 'default';
@@ -28,8 +28,8 @@ export interface BacktestOptions {
   readonly to: number;
   /** Those that it matches. */
   readonly components: readonly Component[];
-  /** The records of the hour that begins at `hour` (epoch ms), in the order of the components. */
-  readonly readHour: (hour: number) => Promise<readonly (string | undefined)[]>;
+  /** Of those components. */
+  readonly history: RecordedHistory;
   /** An empty store, which nothing else uses. */
   readonly storage: Storage;
   readonly instanceName: string;
@@ -105,7 +105,8 @@ class Replay {
   }
 
   async start(): Promise<void> {
-    const { storage, silences, notification, targets } = this.#options;
+    const { storage, silences, notification, targets, history } = this.#options;
+    if (notification.rule.readsUsual === true) this.#components.readVolumes(await history.readVolumes());
     await storage.transaction(async tx => {
       for (const silence of silences) await tx.in(WORKSPACE).addSilence(asItWas(silence));
     });
@@ -114,14 +115,14 @@ class Replay {
   }
 
   async run(): Promise<void> {
-    const { warmUpFrom, to, readHour } = this.#options;
+    const { warmUpFrom, to, history } = this.#options;
     const end = (hour: number): number => Math.min(hour + HOUR_MS, to);
     const first = warmUpFrom - (warmUpFrom % HOUR_MS);
-    let reading = readHour(first);
+    let reading = history.readHour(first);
     for (let hour = first; hour < to; hour += HOUR_MS) {
-      const texts = await reading;
-      if (hour + HOUR_MS < to) reading = readAhead(readHour(hour + HOUR_MS));
-      this.#components.readHour(hour, texts);
+      const packed = await reading;
+      this.#components.readHour(hour, packed);
+      if (hour + HOUR_MS < to) reading = readAhead(history.readHour(hour + HOUR_MS, packed));
       for (let at = Math.max(hour, warmUpFrom); at < end(hour); at += MINUTE_MS)
         await this.#play((at - hour) / MINUTE_MS, at + MINUTE_MS);
     }

@@ -1,34 +1,26 @@
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Worker } from 'node:worker_threads';
 import { systemClock } from '../../lib/clock.ts';
 import { silentLogger } from '../../lib/logger.ts';
-import type { Component, PipelineState } from '../../pipelines/components/component.ts';
-import { minutesId } from '../../pipelines/history/row-ids.ts';
+import type { PipelineState } from '../../pipelines/components/component.ts';
 import { openStorage } from '../../storage/open.ts';
-import { openView } from '../../storage/open-view.ts';
-import { minuteStore } from '../../storage/stores/minutes.ts';
 import type { SilenceRow } from '../../storage/stores/silences.ts';
 import { findTargetType } from '../../targets/index.ts';
 import type { Target } from '../../targets/target.ts';
 import { configureNotification } from '../notification.ts';
 import { type BacktestFindings, backtest } from './backtest.ts';
+import { endReading, type HistorySource, requestHistory } from './history-reading.ts';
 
 /** A backtest as another thread is given it: plain data. */
-export interface BacktestJob {
-  /** Address of the store that has the minutes. */
-  readonly storage: string;
-  readonly dataFolder: string;
-  readonly workspace: string;
+export interface BacktestJob extends HistorySource {
   /** As a file would say it. */
   readonly notification: unknown;
   readonly targets: readonly BacktestTarget[];
-  readonly components: readonly Component[];
   readonly pipelines: readonly PipelineState[];
   readonly silences: readonly SilenceRow[];
-  /** Epoch ms, whole minutes. */
-  readonly warmUpFrom: number;
+  /** Epoch ms, a whole minute. */
   readonly from: number;
-  readonly to: number;
   readonly instanceName: string;
   readonly externalUrl: string | undefined;
 }
@@ -53,42 +45,38 @@ export const backtestTarget = ({ settings, batching, neverGroups, routes }: Targ
 
 /** Below the data folder; what a process that was killed left there goes with the next backtest. */
 const FOLDER = 'backtest';
-/** Rows of minutes that are asked for at a time. */
-const IDS_AT_ONCE = 500;
 
-/** Runs a backtest on the minutes of a store, with a store of its own that is removed afterwards. */
-export async function performBacktest(job: BacktestJob): Promise<BacktestFindings> {
+/**
+ * Runs a backtest on the minutes of a store, with a store of its own that is removed afterwards. What was recorded is
+ * read by a thread that `serveHistory` answers in.
+ */
+export async function performBacktest(
+  job: BacktestJob,
+  startReading: () => Worker,
+): Promise<BacktestFindings> {
   const parent = join(job.dataFolder, FOLDER);
   await rm(parent, { recursive: true, force: true });
   await mkdir(parent, { recursive: true, mode: 0o700 });
   const folder = await mkdtemp(join(parent, 'store-'));
-  const view = await openView({ url: job.storage, dataFolder: job.dataFolder, logger: silentLogger });
+  const reading = startReading();
   try {
     const storage = await openStorage({
       ...{ url: 'sqlite:headgate.db', dataFolder: folder },
       ...{ clock: systemClock, logger: silentLogger, isTemporary: true },
     });
-    const minutes = minuteStore(view.db, job.workspace);
     try {
       return await backtest({
         ...job,
         storage,
         notification: configureNotification(job.notification),
         targets: job.targets.map(targetOf),
-        async readHour(hour) {
-          const ids = job.components.map(component => minutesId(hour, component));
-          const texts = new Map<string, string>();
-          for (let at = 0; at < ids.length; at += IDS_AT_ONCE)
-            for (const { id, data } of await minutes.byIds(ids.slice(at, at + IDS_AT_ONCE)))
-              texts.set(id, data);
-          return ids.map(id => texts.get(id));
-        },
+        history: requestHistory(reading),
       });
     } finally {
       await storage.close();
     }
   } finally {
-    await view.close();
+    await endReading(reading);
     await rm(folder, { recursive: true, force: true });
   }
 }

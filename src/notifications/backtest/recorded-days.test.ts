@@ -3,6 +3,7 @@ import { type Bench, startBench, vectorAt } from '../../../test/helpers/monitor.
 import { openTestStorage } from '../../../test/helpers/storage.ts';
 import { testEngine } from '../../../test/helpers/test-engine.ts';
 import { silentLogger } from '../../lib/logger.ts';
+import { packHour } from '../../pipelines/history/minute-codec.ts';
 import { createMinuteRecorder } from '../../pipelines/history/recorder.ts';
 import { minutesId } from '../../pipelines/history/row-ids.ts';
 import type { Target } from '../../targets/target.ts';
@@ -155,7 +156,10 @@ test('what a notification would have done is what it did, over restarts and gaps
       ...{ notification, targets: [hook], silences: [], components, storage: store.storage },
       pipelines: bench.monitor.components.pipelines(),
       ...{ warmUpFrom: from, from, to, instanceName: 'gate', externalUrl: undefined },
-      readHour: async hour => components.map(component => rows.get(minutesId(hour, component))),
+      history: {
+        readHour: async hour => packHour(components.map(component => rows.get(minutesId(hour, component)))),
+        readVolumes: () => Promise.reject(new Error('no notification asks for hours')),
+      },
     });
     await store.close();
     const expected = happened.rows.filter(row => row.notification === notification.id);

@@ -6,20 +6,45 @@ import type {
   Components,
   Measurement,
   PipelineState,
+  Usual,
+  UsualWindow,
 } from '../../pipelines/components/component.ts';
 import {
   CARRIED_MINUTE,
   HEALTH_NUMBERS,
   MinuteTable,
   maskOf,
+  type PackedHour,
   placeOf,
 } from '../../pipelines/history/minute-codec.ts';
 import { HOUR_MS, MINUTE_MS } from '../../pipelines/history/row-ids.ts';
-import { isCounter, METRICS, type Metric, type Windowed } from '../../pipelines/metric.ts';
+import { PastVolumes, type VolumesByHour } from '../../pipelines/history/usual-volumes.ts';
+import { type Counter, isCounter, METRICS, type Metric, type Windowed } from '../../pipelines/metric.ts';
 import type { Notification } from '../notification.ts';
 
+/** What was recorded of components, in their order. */
+export interface RecordedHistory {
+  /** The minutes of the hour that begins at `hour` (epoch ms); `spare` is of one that is no longer looked at. */
+  readonly readHour: (hour: number, spare?: PackedHour) => Promise<PackedHour>;
+  /** What hours brought, from 28 days before the minutes on. */
+  readonly readVolumes: () => Promise<VolumesByHour>;
+}
+
+/** Where a window is in the minutes: how far it has come, and what it holds. */
+interface WindowPlace {
+  /** The first minute of the hour that is not added yet. */
+  next: number;
+  /** Minutes in a row, before that one, that no reading showed. */
+  unseen: number;
+  /** Where the amount of the last observed minute stands. */
+  newest: number;
+  observedMinutes: number;
+  /** The sum of the whole minutes in the window. */
+  whole: number;
+}
+
 /** The sum of a metric over the last minutes. */
-interface MinuteWindow {
+interface MinuteWindow extends WindowPlace {
   readonly metric: Windowed;
   readonly ms: number;
   /** Amounts of the last observed minutes, the newest at `newest`. */
@@ -27,12 +52,11 @@ interface MinuteWindow {
   readonly place: number;
   /** The place of what counts for no window; times have none. */
   readonly unobservedPlace: number | undefined;
-  newest: number;
-  observedMinutes: number;
-  /** The sum of the whole minutes in the window. */
-  whole: number;
-  /** How much of the minute before them is in it, 0 to 1. */
+  /** How much of the minute before the whole ones is in it, 0 to 1. */
   readonly share: number;
+  /** Where it was before it was moved ahead of the minute that is shown, with the amounts that were replaced since. */
+  before: WindowPlace | undefined;
+  readonly replaced: Float64Array;
 }
 
 interface ReplayedState {
@@ -83,6 +107,7 @@ export class ReplayedComponents implements Components {
   #first = -1;
   #shown = -1;
   #isBetweenMinutes = false;
+  #volumes: PastVolumes | undefined;
   /** By minute of the hour, 1 where anything was recorded. */
   readonly #recorded = new Uint8Array(MINUTES);
   /** By minute of the hour, those whose silence of a minute or more data ended. */
@@ -96,6 +121,14 @@ export class ReplayedComponents implements Components {
     this.#pipelines = new Map(pipelines.map(pipeline => [pipeline.id, pipeline]));
   }
 
+  /** Takes over what hours brought, of the days before the minutes that are played too. */
+  readVolumes(volumes: VolumesByHour): void {
+    this.#volumes = new PastVolumes(
+      volumes,
+      this.#states.map(({ component }) => component),
+    );
+  }
+
   /** The notification, enabled, with a rule that looks ahead: what is ok for a while is not evaluated meanwhile. */
   replayed(notification: Notification): Notification {
     const { rule } = notification;
@@ -104,17 +137,23 @@ export class ReplayedComponents implements Components {
     return { ...notification, disabled: false, rule: this.#lookingAhead(rule) };
   }
 
-  /** Takes over the records of the hour that begins at `hour` (epoch ms), in the order of the components. */
-  readHour(hour: number, texts: readonly (string | undefined)[]): void {
-    for (const state of this.#states) this.#catchUp(state);
+  /** Takes over the minutes of the hour that begins at `hour` (epoch ms), in the order of the components. */
+  readHour(hour: number, packed: PackedHour): void {
+    for (const state of this.#states) {
+      this.#catchUp(state);
+      for (const window of state.windows) {
+        this.#catchUpWindow(state, window);
+        window.next = 0;
+        window.before = undefined;
+      }
+    }
     this.#hour = hour;
     this.#first = -1;
     this.#shown = -1;
     this.#recorded.fill(0);
     this.#ended.clear();
-    this.#states.forEach((state, at) => {
-      this.#readState(state, texts[at] ?? '');
-    });
+    let at = 0;
+    for (const state of this.#states) at = this.#readState(state, packed, at);
   }
 
   /** True when data ended a silence of a minute or more within that minute of the hour. */
@@ -195,6 +234,7 @@ export class ReplayedComponents implements Components {
     const state = this.#stateOf(component);
     if (state === undefined) return undefined;
     const window = windowOf(state, metric, ms) ?? beginWindow(state, metric, ms);
+    this.#catchUpWindow(state, window);
     return { sum: sumOf(window), observedMs: window.observedMinutes * MINUTE_MS };
   }
 
@@ -207,9 +247,9 @@ export class ReplayedComponents implements Components {
     return size === undefined || capacity <= 0 ? undefined : (size / capacity) * 100;
   }
 
-  /** Not replayed: conditions that ask for it cannot be backtested. */
-  usual(): undefined {
-    return undefined;
+  /** Undefined while nothing is known of the days before. */
+  usual(component: Component, metric: Counter, window: UsualWindow): Usual | undefined {
+    return this.#volumes?.usual(component, metric, window, this.#hour + (this.#shown + 1) * MINUTE_MS);
   }
 
   observed(): undefined {
@@ -229,15 +269,15 @@ export class ReplayedComponents implements Components {
     return [...this.#pipelines.values()];
   }
 
-  #readState(state: ReplayedState, text: string): void {
+  #readState(state: ReplayedState, packed: PackedHour, at: number): number {
     const { table } = state;
     if (state.minute >= 0) {
       table.carry(state.minute);
       state.minute = CARRIED_MINUTE;
     }
     state.next = 0;
-    table.read(text);
-    if (text === '') return;
+    const end = table.unpack(packed, at);
+    if (end === at + 1) return end;
     for (let minute = 0; minute < MINUTES; minute++) {
       if (!table.isRecorded(minute)) continue;
       this.#recorded[minute] = 1;
@@ -246,6 +286,7 @@ export class ReplayedComponents implements Components {
       if (ended === undefined) this.#ended.set(minute, [state]);
       else ended.push(state);
     }
+    return end;
   }
 
   #stateOf(component: Component): ReplayedState | undefined {
@@ -257,10 +298,31 @@ export class ReplayedComponents implements Components {
   /** Takes over the minutes that were shown since it was last looked at. */
   #catchUp(state: ReplayedState): void {
     if (state.next > this.#shown) return;
-    const stretch = { from: Math.max(state.next, this.#first), end: this.#shown + 1 };
-    for (const window of state.windows) addMinutes(window, state, stretch);
-    takeOver(state, stretch, this.#hour);
+    takeOver(state, { from: Math.max(state.next, this.#first), end: this.#shown + 1 }, this.#hour);
     state.next = this.#shown + 1;
+  }
+
+  /** Adds the minutes that were shown; one that is ahead of them goes back first. */
+  #catchUpWindow({ table }: ReplayedState, window: MinuteWindow): void {
+    const end = this.#shown + 1;
+    if (window.next === end || end === 0) return;
+    if (window.next > end) goBack(window);
+    window.next = Math.max(window.next, this.#first);
+    addMinutes(window, table, end);
+  }
+
+  /** As `endOfValue`. The window itself moves on, so that each sum is the one it will have, and mostly stays there until then. */
+  #endOfSum(
+    state: ReplayedState,
+    { metric, ms }: { readonly metric: Windowed; readonly ms: number },
+    holds: OkBound['holds'],
+    { from, end }: Stretch,
+  ): number {
+    const window = windowOf(state, metric, ms);
+    if (window === undefined) return from;
+    this.#catchUpWindow(state, window);
+    keepPlace(window);
+    return addMinutes(window, state.table, end, holds);
   }
 
   #lookingAhead(rule: ComponentRule): ComponentRule {
@@ -273,7 +335,8 @@ export class ReplayedComponents implements Components {
           return verdict;
         const bounds = rule.okWhile?.(evaluation);
         // What the condition itself promises goes by a clock that runs; here only minutes say what comes, and how much was observed.
-        return { ...verdict, okForMs: bounds === undefined ? 0 : this.#okForMs(component, bounds) };
+        const okForMs = bounds === undefined ? 0 : this.#okForMs(component, bounds);
+        return { state: verdict.state, describe: verdict.describe, okForMs };
       },
     };
   }
@@ -284,7 +347,12 @@ export class ReplayedComponents implements Components {
     if (state === undefined || this.#isBetweenMinutes) return 0;
     const from = this.#shown + 1;
     let end = MINUTES;
-    for (const bound of bounds) end = endOfBound(state, bound, { from, end });
+    for (const { forMs } of bounds)
+      if (forMs !== undefined) end = Math.max(from, Math.min(end, from + Math.ceil(forMs / MINUTE_MS) - 1));
+    for (const bound of bounds) {
+      if (typeof bound.value === 'string') end = endOfValue(state, bound.value, bound.holds, { from, end });
+      else end = this.#endOfSum(state, bound.value, bound.holds, { from, end });
+    }
     let okForMs = MINUTE_MS / 2;
     for (let minute = from; minute < end; minute++) okForMs += (this.#recorded[minute] ?? 0) * MINUTE_MS;
     return okForMs;
@@ -297,41 +365,39 @@ interface Stretch {
 }
 
 /** The first minute of the stretch in which the bound may not hold; its end when it holds in all of them. */
-function endOfBound(state: ReplayedState, { value, holds }: OkBound, stretch: Stretch): number {
-  if (typeof value === 'object')
-    return endOfSum(state, windowOf(state, value.metric, value.ms), holds, stretch);
+function endOfValue(
+  { table }: ReplayedState,
+  value: 'silentMs' | 'unreadMs',
+  holds: OkBound['holds'],
+  { from, end }: Stretch,
+): number {
   const place = value === 'silentMs' ? SILENT : UNREAD;
-  const { table } = state;
-  for (let minute = stretch.from; minute < stretch.end; minute++) {
+  for (let minute = from; minute < end; minute++) {
     if (!table.isRecorded(minute)) continue;
     const isEnded = place === SILENT && table.hasAny(minute, ENDED_SILENT_MASK);
     if (isEnded || !holds((table.value(minute, place) ?? 0) * 1000)) return minute;
   }
-  return stretch.end;
+  return end;
 }
 
-/** The window itself adds the minutes up, so that each sum is the one it will have, and is put back then. */
-function endOfSum(
-  state: ReplayedState,
-  window: MinuteWindow | undefined,
-  holds: OkBound['holds'],
-  stretch: Stretch,
-): number {
-  if (window === undefined) return stretch.from;
-  const { newest, observedMinutes, whole, amounts } = window;
-  const { from, end } = stretch;
-  const changed = Math.min(end - from, amounts.length);
-  for (let ago = 0; ago < changed; ago++) kept[ago] = amounts[(newest + 1 + ago) % amounts.length] ?? 0;
-  const minute = addMinutes(window, state, stretch, holds);
-  for (let ago = 0; ago < changed; ago++) amounts[(newest + 1 + ago) % amounts.length] = kept[ago] ?? 0;
-  window.newest = newest;
-  window.observedMinutes = observedMinutes;
-  window.whole = whole;
-  return minute;
+/** Keeps what the next hour of minutes replaces in a window. */
+function keepPlace(window: MinuteWindow): void {
+  const { next, unseen, newest, observedMinutes, whole, amounts } = window;
+  const { replaced } = window;
+  for (let ago = 0; ago < replaced.length; ago++)
+    replaced[ago] = amounts[(newest + 1 + ago) % amounts.length] ?? 0;
+  window.before = { next, unseen, newest, observedMinutes, whole };
 }
 
-/** What the minutes of an hour replace in a window. */
-const kept = new Float64Array(MINUTES);
+/** Undoes what was added ahead. */
+function goBack(window: MinuteWindow): void {
+  const { before, replaced, amounts } = window;
+  if (before === undefined) throw new Error('a window is ahead of nothing');
+  for (let ago = 0; ago < replaced.length; ago++)
+    amounts[(before.newest + 1 + ago) % amounts.length] = replaced[ago] ?? 0;
+  Object.assign(window, before);
+  window.before = undefined;
+}
 
 const newState = (component: Component): ReplayedState => ({
   ...{ component, table: new MinuteTable(), windows: [], minute: -1, next: 0 },
@@ -380,39 +446,42 @@ const windowOf = (state: ReplayedState, metric: Windowed, ms: number): MinuteWin
 
 /** The present minute is in it from the start. */
 function beginWindow(state: ReplayedState, metric: Windowed, ms: number): MinuteWindow {
+  const minutes = Math.floor(ms / MINUTE_MS) + 1;
   const window: MinuteWindow = {
     ...{ metric, ms, place: placeOf(metric), newest: 0, observedMinutes: 0, whole: 0 },
     unobservedPlace: isCounter(metric) ? placeOf(`unobserved_${metric}`) : undefined,
-    amounts: new Float64Array(Math.floor(ms / MINUTE_MS) + 1),
+    amounts: new Float64Array(minutes),
+    replaced: new Float64Array(Math.min(MINUTES, minutes)),
     share: (ms / MINUTE_MS) % 1,
+    ...{ next: state.minute, unseen: 0, before: undefined },
   };
   state.windows.push(window);
-  addMinutes(window, { table: state.table, unseenMinutes: 0 }, { from: state.minute, end: state.minute + 1 });
+  addMinutes(window, state.table, state.minute + 1);
+  window.next = state.next;
+  window.unseen = state.unseenMinutes;
   return window;
 }
 
 /**
- * Adds the recorded minutes of a stretch; what a reading brings after minutes without one is spread over those. With
- * `holds` it stops at the first minute whose sum breaks it or that would be spread. Answers where it stopped.
+ * Adds the recorded minutes before `end`; what a reading brings after minutes without one is spread over those. With
+ * `holds` it stops behind the first minute whose sum breaks it, or before one that would be spread. Answers that minute.
  */
-function addMinutes(
-  window: MinuteWindow,
-  { table, unseenMinutes }: Pick<ReplayedState, 'table' | 'unseenMinutes'>,
-  { from, end }: Stretch,
-  holds?: OkBound['holds'],
-): number {
+function addMinutes(window: MinuteWindow, table: MinuteTable, end: number, holds?: OkBound['holds']): number {
   const { place, unobservedPlace } = window;
-  let unseen = unseenMinutes;
-  for (let minute = from; minute < end; minute++) {
+  for (; window.next < end; window.next++) {
+    const minute = window.next;
     if (!table.isRecorded(minute)) continue;
     const value = table.value(minute, place);
     // What was counted while the process did not run is in no window.
     const unobserved = unobservedPlace === undefined ? 0 : (table.value(minute, unobservedPlace) ?? 0);
-    const isSpread = unseen > 0 && unobservedPlace !== undefined && value !== undefined;
+    const isSpread = window.unseen > 0 && unobservedPlace !== undefined && value !== undefined;
     if (isSpread && holds !== undefined) return minute;
-    addAmount(window, Math.max(0, (value ?? 0) - unobserved), isSpread ? unseen + 1 : 1);
-    if (holds !== undefined && !holds(sumOf(window))) return minute;
-    unseen = table.hasAny(minute, METRICS_MASK) ? 0 : unseen + 1;
+    addAmount(window, Math.max(0, (value ?? 0) - unobserved), isSpread ? window.unseen + 1 : 1);
+    window.unseen = table.hasAny(minute, METRICS_MASK) ? 0 : window.unseen + 1;
+    if (holds !== undefined && !holds(sumOf(window))) {
+      window.next++;
+      return minute;
+    }
   }
   return end;
 }

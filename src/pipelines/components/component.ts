@@ -62,6 +62,8 @@ export interface Usual {
   readonly deviation: number;
   /** How many of the last 28 count: those in which every hour of the window was recorded. */
   readonly days: number;
+  /** For how long it stays the same, in ms, where that is known. */
+  readonly forMs?: number;
 }
 
 /** A stretch of time by its length and the clock on the wall that days are compared by. */

@@ -95,6 +95,35 @@ export class MinuteTable {
     }
   }
 
+  /** Writes its minutes behind `at`, for `unpack`, and answers where they end. */
+  pack(packed: PackedHour, at: number): number {
+    let columns = 0;
+    for (let minute = 0; minute < MINUTES; minute++) columns |= this.#known[minute] ?? 0;
+    packed[at++] = columns;
+    if (columns === 0) return at;
+    for (let minute = 0; minute < MINUTES; minute++) packed[at++] = this.#known[minute] ?? 0;
+    for (let bits = columns; bits !== 0; bits &= bits - 1) {
+      const first = (31 - Math.clz32(bits & -bits)) * ROWS;
+      for (let minute = 0; minute < MINUTES; minute++) packed[at++] = this.#values[first + minute] ?? 0;
+    }
+    return at;
+  }
+
+  /** Takes over minutes as `read` does, from what `pack` wrote behind `at`, and answers where they end. */
+  unpack(packed: PackedHour, at: number): number {
+    const columns = packed[at++] ?? 0;
+    if (columns === 0) {
+      this.#known.fill(0, 0, MINUTES);
+      return at;
+    }
+    for (let minute = 0; minute < MINUTES; minute++) this.#known[minute] = packed[at++] ?? 0;
+    for (let bits = columns; bits !== 0; bits &= bits - 1) {
+      const first = (31 - Math.clz32(bits & -bits)) * ROWS;
+      for (let minute = 0; minute < MINUTES; minute++) this.#values[first + minute] = packed[at++] ?? 0;
+    }
+    return at;
+  }
+
   /** Keeps a minute at `CARRIED_MINUTE`, whatever is read after it. */
   carry(minute: number): void {
     if (minute === CARRIED_MINUTE) return;
@@ -169,6 +198,30 @@ export class MinuteTable {
     this.#at = end;
     return Number.isFinite(value) ? value : Number.NaN;
   }
+}
+
+/** The minutes of an hour of some components, as numbers that cross threads without being copied. */
+export type PackedHour = Float64Array<ArrayBuffer>;
+
+/** Numbers that a component takes at most, and mostly. */
+const MOST_PACKED = 1 + MINUTES * (1 + MINUTE_VALUES.length);
+const MOSTLY_PACKED = 1 + MINUTES * 8;
+
+/** Packs the records of components, in their order, into `spare` where that is large enough. */
+export function packHour(texts: readonly (string | undefined)[], spare?: PackedHour): PackedHour {
+  const table = new MinuteTable();
+  let packed = spare ?? new Float64Array(texts.length * MOSTLY_PACKED + MOST_PACKED);
+  let at = 0;
+  for (const text of texts) {
+    if (packed.length - at < MOST_PACKED) {
+      const larger = new Float64Array(packed.length * 2 + MOST_PACKED);
+      larger.set(packed);
+      packed = larger;
+    }
+    table.read(text ?? '');
+    at = table.pack(packed, at);
+  }
+  return packed;
 }
 
 /** The place of a value within a minute. */

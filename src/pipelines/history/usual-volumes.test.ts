@@ -3,11 +3,12 @@ import { testClock } from '../../../test/helpers/clock.ts';
 import { testComponents } from '../../../test/helpers/components.ts';
 import { until } from '../../../test/helpers/until.ts';
 import { silentLogger } from '../../lib/logger.ts';
+import type { WorkspaceStorage } from '../../storage/storage.ts';
 import type { HoursRow } from '../../storage/stores/hours.ts';
 import type { Component } from '../components/component.ts';
 import { encodeHours, type HourValues } from './hour-codec.ts';
 import { componentHash, HOUR_MS, hourPlace, MINUTE_MS } from './row-ids.ts';
-import { createUsualVolumes } from './usual-volumes.ts';
+import { createUsualVolumes, PastVolumes, readVolumes } from './usual-volumes.ts';
 
 const NOW = Date.UTC(2026, 2, 1, 12);
 const WINDOW = { windowMs: HOUR_MS, timezone: 'UTC' };
@@ -31,23 +32,20 @@ function bench(valuesOf: (ago: number) => HourValues | undefined) {
   const app = testComponents(clock).add('app');
   const rows = rowsOf(app, valuesOf);
   const reads = { count: 0, failing: false };
-  const volumes = createUsualVolumes({
-    hours: {
-      async byIds(ids) {
-        reads.count += 1;
-        if (reads.failing) throw new Error('the disk is gone');
-        return rows.filter(({ id }) => ids.includes(id));
-      },
+  const hours: WorkspaceStorage['hours'] = {
+    async byIds(ids) {
+      reads.count += 1;
+      if (reads.failing) throw new Error('the disk is gone');
+      return rows.filter(({ id }) => ids.includes(id));
     },
-    clock,
-    logger: silentLogger,
-  });
+  };
+  const volumes = createUsualVolumes({ hours, clock, logger: silentLogger });
   const ask = () => volumes.usual(app, 'in_events', WINDOW);
   const known = async () => {
     await until(() => ask() !== undefined, 'the hours');
     return ask();
   };
-  return { clock, volumes, reads, ask, known };
+  return { clock, app, hours, volumes, reads, ask, known };
 }
 
 it('reads the hours once for each hour, and knows what the time of day usually brings', async () => {
@@ -81,6 +79,20 @@ it('leaves out hours with gaps and days without', async () => {
 it('knows of no day when the metric was never recorded', async () => {
   const { known } = bench(() => ({ minutes: 60, in_bytes: 5 }));
   expect(await known()).toEqual({ median: 0, deviation: 0, days: 0 });
+});
+
+it('knows afterwards what it knew at each minute', async () => {
+  const { clock, app, hours, ask, known } = bench(ago => ({
+    minutes: ago % 50 === 0 ? 10 : 60,
+    in_events: (ago * 37) % 101,
+  }));
+  await known();
+  const past = new PastVolumes(await readVolumes(hours, [app], { from: NOW, to: NOW + HOUR_MS }), [app]);
+  for (let minute = 0; minute < 59; minute++) {
+    expect(past.usual(app, 'in_events', WINDOW, clock.now())).toMatchObject({ ...ask() });
+    await clock.advance(MINUTE_MS);
+  }
+  expect(past.usual(app, 'in_bytes', WINDOW, NOW)).toMatchObject({ days: 0 });
 });
 
 it('asks again after a failure, and not after its stop', async () => {

@@ -4,7 +4,7 @@ import type { Logger } from '../../lib/logger.ts';
 import { sameTimeDaysBefore } from '../../lib/timezone.ts';
 import type { WorkspaceStorage } from '../../storage/storage.ts';
 import type { Component, Usual, UsualWindow } from '../components/component.ts';
-import type { Counter } from '../metric.ts';
+import type { ComponentKind, Counter } from '../metric.ts';
 import type { HourValues } from './hour-codec.ts';
 import { readHours } from './reader.ts';
 import { HOUR_MS, hourOf, MINUTE_MS } from './row-ids.ts';
@@ -151,43 +151,151 @@ const slotsOf = (
     usualAt(hour + (slot + 0.5) * SLOT_MS, window, at => recorded?.get(at)?.[metric]),
   );
 
+type InHour = (hour: number) => number | undefined;
+
+/** An hour (epoch ms of its beginning) with the part of it, in ms, that is in a window. */
+type HourPart = readonly [hour: number, ms: number];
+
 /**
  * What windows that end at `at` (epoch ms) usually hold, by the same time on each of the last 28 days. `inHour` is what the
  * hour that begins at a time brought, undefined where it was not recorded; a window that covers a part of an hour counts
  * that part of it.
  */
-export function usualAt(
-  at: number,
-  { windowMs, timezone }: UsualWindow,
-  inHour: (hour: number) => number | undefined,
-): Usual {
-  const sums: number[] = [];
-  for (let day = 1; day <= USUAL_DAYS; day++) {
-    const until = sameTimeDaysBefore(at, day, timezone);
-    const sum = sumBetween(until - windowMs, until, inHour);
-    if (sum !== undefined) sums.push(sum);
-  }
-  const median = medianOf(sums);
-  return { median, deviation: medianOf(sums.map(sum => Math.abs(sum - median))), days: sums.length };
+export const usualAt = (at: number, window: UsualWindow, inHour: InHour): Usual =>
+  usualOf(comparedWindows(at, window), inHour);
+
+/** The hours of the window of each day that is compared. */
+function comparedWindows(at: number, { windowMs, timezone }: UsualWindow): readonly (readonly HourPart[])[] {
+  return Array.from({ length: USUAL_DAYS }, (_, day) => {
+    const until = sameTimeDaysBefore(at, day + 1, timezone);
+    const from = until - windowMs;
+    const parts: HourPart[] = [];
+    for (let hour = hourOf(from); hour < until; hour += HOUR_MS)
+      parts.push([hour, Math.min(until, hour + HOUR_MS) - Math.max(from, hour)]);
+    return parts;
+  });
 }
 
-function sumBetween(
-  from: number,
-  until: number,
-  inHour: (hour: number) => number | undefined,
-): number | undefined {
+/** Sums of the days that are compared. */
+const sums = new Float64Array(USUAL_DAYS);
+
+function usualOf(windows: readonly (readonly HourPart[])[], inHour: InHour): Usual {
+  let days = 0;
+  for (const parts of windows) {
+    const sum = sumOf(parts, inHour);
+    if (sum !== undefined) sums[days++] = sum;
+  }
+  const compared = sums.subarray(0, days);
+  const median = middleOf(compared.sort());
+  for (let day = 0; day < days; day++) compared[day] = Math.abs((compared[day] ?? 0) - median);
+  return { median, deviation: middleOf(compared.sort()), days };
+}
+
+function sumOf(parts: readonly HourPart[], inHour: InHour): number | undefined {
   let sum = 0;
-  for (let hour = hourOf(from); hour < until; hour += HOUR_MS) {
+  for (const [hour, ms] of parts) {
     const value = inHour(hour);
     if (value === undefined) return undefined;
-    sum += (value * (Math.min(until, hour + HOUR_MS) - Math.max(from, hour))) / HOUR_MS;
+    sum += (value * ms) / HOUR_MS;
   }
   return sum;
 }
 
+/** What hours brought to components: of each its events and then its bytes, hour by hour, NaN where none was recorded. */
+export interface VolumesByHour {
+  /** Epoch ms of the first hour. */
+  readonly start: number;
+  readonly hours: number;
+  readonly values: Float64Array<ArrayBuffer>;
+}
+
+const VOLUMES: Readonly<Record<ComponentKind, readonly Counter[]>> = {
+  input: ['in_events', 'in_bytes'],
+  output: ['out_events', 'out_bytes'],
+};
+
+/** Reads what `PastVolumes` needs between two times (epoch ms). */
+export async function readVolumes(
+  store: WorkspaceStorage['hours'],
+  components: readonly Component[],
+  { from, to }: { readonly from: number; readonly to: number },
+): Promise<VolumesByHour> {
+  const start = hourOf(from) - REACH_MS;
+  const hours = Math.ceil((to - start) / HOUR_MS);
+  const values = new Float64Array(components.length * 2 * hours).fill(Number.NaN);
+  for await (const some of readHours(store, components, { start, end: to }))
+    for (const { component: at, startedAt, values: recorded } of some) {
+      const component = components[at];
+      if (component === undefined || (recorded.minutes ?? 0) < FEWEST_MINUTES) continue;
+      VOLUMES[component.kind].forEach((metric, column) => {
+        const place = (at * 2 + column) * hours + (startedAt - start) / HOUR_MS;
+        values[place] = recorded[metric] ?? Number.NaN;
+      });
+    }
+  return { start, hours, values };
+}
+
+/** A kind of window at a slot (epoch ms of its middle), and what is compared with it. */
+interface ComparedSlot {
+  readonly at: number;
+  readonly windowMs: number;
+  readonly timezone: string;
+  readonly windows: readonly (readonly HourPart[])[];
+}
+
+/** Knows what was usual at a time that is over, as `UsualVolumes` knew it then. */
+export class PastVolumes {
+  readonly #volumes: VolumesByHour;
+  readonly #places: ReadonlyMap<Component, number>;
+  /** The last that was asked for, as all components ask for the same ones. */
+  #slot: ComparedSlot | undefined;
+  readonly #known = new Map<Component, { slot: ComparedSlot; metric: Counter; usual: Usual }>();
+
+  /** The components in the order in which their hours were read. */
+  constructor(volumes: VolumesByHour, components: readonly Component[]) {
+    this.#volumes = volumes;
+    this.#places = new Map(components.map((component, at) => [component, at]));
+  }
+
+  usual(component: Component, metric: Counter, window: UsualWindow, now: number): Usual | undefined {
+    const slot = this.#slotAt((Math.floor(now / SLOT_MS) + 0.5) * SLOT_MS, window);
+    const forMs = slot.at + SLOT_MS / 2 - now;
+    const known = this.#known.get(component);
+    if (known?.slot === slot && known.metric === metric) return valid(known.usual, forMs);
+    const place = this.#places.get(component);
+    const column = VOLUMES[component.kind].indexOf(metric);
+    if (place === undefined || column < 0) return undefined;
+    const { start, hours, values } = this.#volumes;
+    const first = (place * 2 + column) * hours;
+    const usual = usualOf(slot.windows, hour => {
+      const number = (hour - start) / HOUR_MS;
+      const value = number < 0 || number >= hours ? Number.NaN : values[first + number];
+      return value === undefined || Number.isNaN(value) ? undefined : value;
+    });
+    this.#known.set(component, { slot, metric, usual });
+    return valid(usual, forMs);
+  }
+
+  #slotAt(at: number, { windowMs, timezone }: UsualWindow): ComparedSlot {
+    const last = this.#slot;
+    if (last?.at === at && last.windowMs === windowMs && last.timezone === timezone) return last;
+    const window = { windowMs, timezone };
+    this.#slot = { at, ...window, windows: comparedWindows(at, window) };
+    return this.#slot;
+  }
+}
+
+const valid = ({ median, deviation, days }: Usual, forMs: number): Usual => ({
+  median,
+  deviation,
+  days,
+  forMs,
+});
+
 /** 0 of nothing. */
-export function medianOf(values: readonly number[]): number {
-  const sorted = [...values].sort((one, other) => one - other);
+export const medianOf = (values: readonly number[]): number => middleOf(Float64Array.from(values).sort());
+
+function middleOf(sorted: Float64Array): number {
   const middle = sorted.length / 2;
   const upper = sorted[Math.floor(middle)] ?? 0;
   return Number.isInteger(middle) ? ((sorted[middle - 1] ?? 0) + upper) / 2 : upper;

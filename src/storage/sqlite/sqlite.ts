@@ -10,7 +10,7 @@ import type { Database } from '../tables.ts';
 import { sqliteDialect } from './dialect.ts';
 import { explainFailure, isConflict } from './errors.ts';
 import { LEASE_LOST, pack, type WorkerFailure } from './protocol.ts';
-import { startWorkers, type WorkerClient } from './worker-client.ts';
+import { connectInThread, startWorkers, type WorkerClient } from './worker-client.ts';
 
 /** The worker is a bundle even in tests, where this file is not. */
 export const WORKER = new URL(
@@ -52,13 +52,15 @@ function runOn(client: WorkerClient, explain: (failure: WorkerFailure) => AppErr
 
 /**
  * Opens `file`, creating it and its folder when missing, and holds the folder's lock until closed. A temporary one need
- * not outlive the system.
+ * not outlive the system, and is written and read in the thread that calls.
  */
 export async function openSqlite(file: string, logger: Logger, isTemporary = false): Promise<Backend> {
   const folder = dirname(file);
   const explain = (failure: WorkerFailure): AppError => explainFailure(failure, file, folder);
   await createDataFolder(folder);
-  const workers = startWorkers({ script: WORKER, file, explain, logger });
+  const workers = isTemporary
+    ? await connectInThread({ explain })
+    : startWorkers({ script: WORKER, file, explain, logger });
   const { writerClient, readerClient } = workers;
   const writer = new Kysely<Database>({ dialect: sqliteDialect(writerClient) });
   try {

@@ -6,13 +6,18 @@ import { type DatabaseRow, type ReadView, readPages } from '../view.ts';
 import { sqliteDialect } from './dialect.ts';
 import { explainFailure } from './errors.ts';
 import { WORKER } from './sqlite.ts';
-import { startReader } from './worker-client.ts';
+import { connectInThread, startReader } from './worker-client.ts';
 
-/** Reads `file` in a transaction of its own: in WAL mode that neither waits for a writer nor makes one wait. */
-export async function openSqliteView(file: string, logger: Logger): Promise<ReadView> {
+/**
+ * Reads `file` in a transaction of its own: in WAL mode that neither waits for a writer nor makes one wait. By default in
+ * a thread of its own.
+ */
+export async function openSqliteView(file: string, logger: Logger, isInThread: boolean): Promise<ReadView> {
   const explain = (failure: Parameters<typeof explainFailure>[0]) =>
     explainFailure(failure, file, dirname(file));
-  const { readerClient, close } = startReader({ script: WORKER, file, explain, logger });
+  const { readerClient, close } = isInThread
+    ? await connectInThread({ explain })
+    : startReader({ script: WORKER, file, explain, logger });
   const db = new Kysely<Database>({ dialect: sqliteDialect(readerClient) });
   try {
     await readerClient.call({ kind: 'open-reader', database: file });

@@ -115,6 +115,41 @@ export function startWorkers({ script, file, explain, logger }: WorkersOptions):
   };
 }
 
+/**
+ * Touches the file in the thread that calls, which its calls block: where a thread does nothing else meanwhile, handing
+ * each to another costs more than the call.
+ */
+export async function connectInThread({ explain }: Pick<WorkersOptions, 'explain'>): Promise<Workers> {
+  // Loaded only where it is used: others need not load the database into their thread.
+  const { createRequestHandler } = await import('./connection.ts');
+  const connect = (): WorkerClient => {
+    const answer = createRequestHandler();
+    let ended: AppError | undefined;
+    return {
+      async call(request) {
+        if (ended !== undefined) throw ended;
+        const response = answer({ id: 0, request });
+        if (response.failure !== null) throw explain(response.failure);
+        return response;
+      },
+      async end(error) {
+        ended ??= error;
+      },
+    };
+  };
+  const [writerClient, readerClient] = [connect(), connect()];
+  return {
+    writerClient,
+    readerClient,
+    async close() {
+      for (const client of [readerClient, writerClient]) {
+        await client.call({ kind: 'close' });
+        await client.end(new AppError('unavailable', 'the storage is closed'));
+      }
+    },
+  };
+}
+
 /** A thread that only reads, beside other users of the file. */
 export function startReader({
   script,

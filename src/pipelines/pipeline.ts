@@ -351,7 +351,7 @@ class RunningPipeline implements Pipeline {
       }
       if (this.#isPauseDue()) yield* this.#pause(source);
     }
-    ingester.commit(source, true);
+    yield* ingester.commit(source, true);
     if (this.#isPauseDue()) yield* this.#pause(source);
     return { taken, rejected };
   }

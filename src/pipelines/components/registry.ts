@@ -4,7 +4,7 @@ import type { RuleGauge } from '../engines/profile.ts';
 import { type ComponentKind, type Counter, METRICS, type Metric, WINDOWED } from '../metric.ts';
 import type { Component } from './component.ts';
 import type { ComponentIdentity, ComponentIds, Unnamed } from './component-ids.ts';
-import type { ComponentState } from './state.ts';
+import type { ComponentState, ScrapeSourceState } from './state.ts';
 
 /** Every component there is, over all pipelines. One whose id is not recorded yet is counted and found, and not shown. */
 export interface ComponentRegistry {
@@ -13,6 +13,8 @@ export interface ComponentRegistry {
   readonly size: number;
   /** Those that have their id. */
   all(): readonly Component[];
+  /** Sources whose last reading is being committed: it is there for whoever reads a state, though not in every state yet. */
+  readonly unsettled: Set<ScrapeSourceState>;
   /** Undefined for one that has no id yet. */
   stateOf(component: Component): ComponentState | undefined;
   inPipeline(pipeline: string): Iterable<ComponentState>;
@@ -57,6 +59,7 @@ interface PipelineIndex {
 
 class IndexedRegistry implements ComponentRegistry {
   revision = 0;
+  readonly unsettled = new Set<ScrapeSourceState>();
   readonly #clock: Options['clock'];
   readonly #limit: number;
   readonly #recorder: Options['ids'];
@@ -83,7 +86,10 @@ class IndexedRegistry implements ComponentRegistry {
   }
 
   stateOf(component: Component): ComponentState | undefined {
-    return this.#states.get(component);
+    const state = this.#states.get(component);
+    if (this.unsettled.size > 0)
+      for (const replica of state?.replicas ?? []) replica.instance.source.settle?.(replica);
+    return state;
   }
 
   inPipeline(pipeline: string): Iterable<ComponentState> {

@@ -19,6 +19,7 @@ export function createReplica(state: ComponentState, instance: Instance): Replic
     instance,
     entryCount: 0,
     lastReading: 0,
+    committedReading: 0,
     overcount: 0,
     counted: 0,
     gauges: unknownGauges(),
@@ -38,6 +39,7 @@ export function createReplica(state: ComponentState, instance: Instance): Replic
 
 export function dropReplica(replica: Replica): void {
   const { state, instance } = replica;
+  instance.source.settle?.(replica);
   state.replicas = state.replicas.filter(one => one !== replica);
   instance.replicas.delete(state);
   if (instance.replicas.size === 0) instance.source.activeInstances--;

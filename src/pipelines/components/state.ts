@@ -69,6 +69,8 @@ export interface Replica {
   entryCount: number;
   /** The reading that last named it. */
   lastReading: number;
+  /** The reading that was last committed to it. */
+  committedReading: number;
   /** Events that were counted in `out_events` and came back, to be taken off. Never above 0. */
   overcount: number;
   /** Bits of the counters, by their place, that a series which is no fallback counts. */
@@ -169,6 +171,8 @@ export interface ScrapeSourceState {
   ownGapEndedAt: number;
   /** Replicas the present reading has named. */
   touched: Replica[];
+  /** Commits the last reading to a replica before it is read or dropped; undefined when all of it is committed. */
+  settle: ((replica: Replica) => void) | undefined;
   /** A reading may lack series that exist: absence means nothing. */
   readonly partial: boolean;
   /** The process began anew since the last reading: its numbers prove it, or a time of it claims it. */
@@ -181,6 +185,8 @@ export interface ScrapeSourceState {
   unreachable: string | null;
   /** How often in a row it could not be read. */
   failedReadings: number;
+  /** Monotonic ms at which it last could not be read: what lies before counts as neither Red nor blocked. NaN before. */
+  failedAt: number;
   /** The last reading that was good; one that is under way has not shown everything yet. */
   finishedReading: number;
   /** The last reading of which nothing was unreadable: what it lacks is gone. */

@@ -3,7 +3,6 @@ import { GAUGE_AT, gaugeOf, queueOf, unknownGauges } from '../components/replica
 import {
   type Accumulator,
   endSilence,
-  type Instance,
   type Replica,
   recordIncreases,
   recordMs,
@@ -235,12 +234,6 @@ function deductOvercount(replica: Replica, { sums, level, restarted }: Accumulat
   replica.overcount = Math.min(0, net);
 }
 
-/** A scrape failed: the time up to it proves nothing of the components, and counts as neither Red nor blocked. */
-export function commitFailedScrape(instances: Iterable<Instance>, monotonic: number): void {
-  for (const { replicas } of instances)
-    for (const replica of replicas.values()) recordTime(replica, { red: 0, blocked: 0 }, monotonic);
-}
-
 /** Of a longer time between two readings no more than this counts as what the later one found. */
 const LONGEST_SPAN_MS = 15 * 60_000;
 
@@ -250,7 +243,10 @@ function recordTime(
   { red, blocked }: { readonly red: number; readonly blocked: number },
   monotonic: number,
 ): void {
-  const spanMs = monotonic - replica.recordedAt;
+  const { failedAt } = replica.instance.source;
+  // What is committed after a failure may be of a reading before it.
+  const isFailedBetween = failedAt > replica.recordedAt && failedAt <= monotonic;
+  const spanMs = monotonic - (isFailedBetween ? failedAt : replica.recordedAt);
   replica.recordedAt = monotonic;
   const { state } = replica;
   if (!(spanMs > 0)) return;

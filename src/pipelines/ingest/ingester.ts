@@ -1,4 +1,5 @@
 import type { ObservedClock } from '../../lib/observed-clock.ts';
+import { type Slices, SliceTimer } from '../../lib/slices.ts';
 import type { CardinalityLimit } from '../components/limits.ts';
 import { bitOf, type ComponentRegistry } from '../components/registry.ts';
 import { createReplica, dropReplica } from '../components/replica.ts';
@@ -55,8 +56,12 @@ export interface Ingester {
   ): AppendResult;
   /** Appends a value of a page, of a series whose first entry is known. */
   appendKnown(source: ScrapeSource, firstEntry: number, value: number, time: number): void;
-  /** `isWhole`: nothing of the reading was unreadable, so series that it lacks are gone. */
-  commit(source: ScrapeSource, isWhole: boolean): void;
+  /**
+   * Ends a reading: from here on all of it is there for whoever reads the state of a component. The work is what is left to
+   * do, and is done before the next reading of the source begins. `isWhole`: nothing of the reading was unreadable, so series
+   * that it lacks are gone.
+   */
+  commit(source: ScrapeSource, isWhole: boolean): Slices;
 }
 
 interface Options {
@@ -74,6 +79,8 @@ class DeltaIngester implements Ingester {
   readonly #clock: Options['clock'];
   readonly #registry: ComponentRegistry;
   readonly #store: SeriesStore;
+  /** For each source whose last reading is not committed to everything yet, what does so. */
+  readonly #finishes = new Map<ScrapeSource, () => void>();
 
   constructor({ clock, registry, store }: Options) {
     this.#clock = clock;
@@ -82,6 +89,7 @@ class DeltaIngester implements Ingester {
   }
 
   begin(source: ScrapeSource): void {
+    this.#finishes.get(source)?.();
     source.begunAt = this.#clock.now();
     source.begunMonotonic = this.#clock.monotonic();
     const unobservedMs = this.#clock.unobservedMs();
@@ -120,19 +128,52 @@ class DeltaIngester implements Ingester {
       this.#readOnPage(source, entry, value, time);
   }
 
-  commit(source: ScrapeSource, isWhole: boolean): void {
+  commit(source: ScrapeSource, isWhole: boolean): Slices {
     // A page that shows nothing of its process says nothing about it.
-    if (!isWhole || (!source.partial && source.touched.length === 0)) this.#carryOverUnseen(source);
-    if (source.partial)
-      for (const replica of source.touched)
-        commitReplica(replica, source.begunAt, source.begunMonotonic, true);
-    else this.#commitInstances(source, isWhole);
+    const isUnseenKept = !isWhole || (!source.partial && source.touched.length === 0);
+    const { begunAt, begunMonotonic, reading, partial } = source;
+    source.settle = replica => {
+      const { instance, lastReading, committedReading } = replica;
+      if (committedReading === reading || (partial ? lastReading : instance.lastReading) !== reading) return;
+      replica.committedReading = reading;
+      commitReplica(replica, begunAt, begunMonotonic, partial);
+    };
     if (source.touched.length > 0) {
-      source.readAt = source.begunAt;
-      source.readMonotonic = source.begunMonotonic;
+      source.readAt = begunAt;
+      source.readMonotonic = begunMonotonic;
     }
-    source.touched = [];
     markRead(source, isWhole);
+    this.#registry.unsettled.add(source);
+    const steps = this.#commitSteps(source, isWhole, isUnseenKept);
+    const finish = (): void => {
+      while (steps.next().done !== true);
+    };
+    this.#finishes.set(source, finish);
+    return this.#commitInSlices(steps, finish);
+  }
+
+  /** What is ended early is done at once: readers have seen a part of it. */
+  *#commitInSlices(steps: Iterator<void>, finish: () => void): Slices {
+    const timer = new SliceTimer(this.#clock);
+    try {
+      while (steps.next().done !== true) if (timer.isPauseDue()) yield* timer.pause();
+    } finally {
+      finish();
+    }
+  }
+
+  *#commitSteps(source: ScrapeSource, isWhole: boolean, isUnseenKept: boolean): Generator<void> {
+    if (isUnseenKept) yield* this.#carryOverUnseen(source);
+    if (source.partial)
+      for (const replica of source.touched) {
+        source.settle?.(replica);
+        yield;
+      }
+    else yield* this.#commitInstances(source, isWhole);
+    source.touched = [];
+    source.settle = undefined;
+    this.#registry.unsettled.delete(source);
+    this.#finishes.delete(source);
   }
 
   #enter(source: ScrapeSource, instance: Instance): void {
@@ -443,13 +484,16 @@ class DeltaIngester implements Ingester {
   }
 
   /** Counts series that an instance did not show as 0. Series from before the start that no instance showed are gone. */
-  #commitInstances(source: ScrapeSource, isWhole: boolean): void {
+  *#commitInstances(source: ScrapeSource, isWhole: boolean): Generator<void> {
     let isUnread = source.touched.length === 0;
     for (const instance of source.instances.values()) {
+      yield;
       isUnread ||= instance.readings === 0;
       if (instance.lastReading !== source.reading) continue;
-      for (const replica of instance.replicas.values())
-        commitReplica(replica, source.begunAt, source.begunMonotonic, false);
+      for (const replica of instance.replicas.values()) {
+        source.settle?.(replica);
+        yield;
+      }
       if (source.restart === 'claimed' && isOwnInstance(instance) && !isRestart(instance))
         source.noted('start without restart', instance.name);
     }
@@ -457,14 +501,18 @@ class DeltaIngester implements Ingester {
   }
 
   /** Lines that could not be read may have been any series that was not seen: none of these has vanished. */
-  #carryOverUnseen(source: ScrapeSource): void {
+  *#carryOverUnseen(source: ScrapeSource): Generator<void> {
     const store = this.#store;
-    for (const firstEntry of source.series.firstEntries())
+    for (const firstEntry of source.series.firstEntries()) {
+      yield;
       for (let entry = firstEntry; entry >= 0; entry = store.nextOf(entry)) {
         const instance = store.replicaOf(entry)?.instance;
-        if (instance?.lastReading === source.reading && store.readingOf(entry) === instance.readings - 1)
+        // Entries may be released meanwhile, and belong to another source from then on.
+        if (instance?.source !== source) continue;
+        if (instance.lastReading === source.reading && store.readingOf(entry) === instance.readings - 1)
           store.markSeen(entry, instance.readings);
       }
+    }
   }
 }
 

@@ -70,8 +70,10 @@ export const createScrapeSource = (
   unobservedMs: 0,
   ownGapEndedAt: Number.NaN,
   touched: [],
+  settle: undefined,
   unreachable: null,
   failedReadings: 0,
+  failedAt: Number.NaN,
   finishedReading: 0,
   wholeReading: 0,
   knownAt: 0,
@@ -118,8 +120,10 @@ export function markRead(source: ScrapeSourceState, isWhole: boolean): void {
   if (isWhole) source.wholeReading = source.reading;
 }
 
-export function markUnread(source: ScrapeSourceState, reason: string): void {
+/** A page could not be read, at a time in monotonic ms: the time up to it proves nothing of the components. */
+export function markUnread(source: ScrapeSourceState, reason: string, monotonic: number): void {
   source.unreachable = reason;
+  source.failedAt = monotonic;
   source.failedReadings++;
 }
 

@@ -1,6 +1,6 @@
 import type { Clock } from '../../lib/clock.ts';
 import { reasonOf } from '../../lib/errors.ts';
-import { type Slices, SliceTimer } from '../../lib/slices.ts';
+import { atOnce, type Slices, SliceTimer } from '../../lib/slices.ts';
 import { type EngineProfile, mapSeries, type ProfileRule } from '../engines/profile.ts';
 import { nextStart } from '../ingest/alternation.ts';
 import { claimsRestart } from '../ingest/counter.ts';
@@ -30,9 +30,15 @@ interface PageFault {
 
 /**
  * Takes a page in UTF-8, as text of Prometheus or in the engine's own format. Work that is ended early has taken what it
- * had read, and what it had not has not vanished.
+ * had read, and what it had not has not vanished. `taken` is called as soon as what was read is there for everybody, before
+ * the last slices.
  */
-export type PageReader = (source: ScrapeSource, page: Buffer, openMetrics: boolean) => Slices<PageReading>;
+export type PageReader = (
+  source: ScrapeSource,
+  page: Buffer,
+  openMetrics: boolean,
+  taken?: (reading: PageReading) => void,
+) => Slices<PageReading>;
 
 /** The parts that readers of one pipeline have in common. */
 export interface PageReaderContext {
@@ -66,7 +72,7 @@ export function createTextPageReader(context: PageReaderContext): PageReader {
 
   const order: Order = { entries: new Int32Array(0), epoch: 0 };
 
-  return function* (source, page, openMetrics) {
+  return function* (source, page, openMetrics, taken) {
     const timer = clock && new SliceTimer(clock);
     const reading = new TextReading(source, ingester, order);
     const restart = yield* readRestart(page, timer);
@@ -88,16 +94,20 @@ export function createTextPageReader(context: PageReaderContext): PageReader {
             : reading.take({ series, value, time, start: Number.NaN }, describe),
         ...(timer && { timer }),
       });
-      return pageReading(result, reading);
+      const isOurs = reading.isRecognised || (isAnyPageOurs && result.samples > 0);
+      const commit = reading.commit(isOurs && result.bad === 0 && result.error === undefined);
+      const found = pageReading(result, reading);
+      taken?.(found);
+      if (commit !== undefined) yield* commit;
+      return found;
     } finally {
       reading.end();
     }
   };
 
-  function pageReading({ samples, bad, error }: PageResult, reading: TextReading): PageReading {
+  function pageReading({ samples, bad, error }: PageResult, { isRecognised }: TextReading): PageReading {
     if (error !== undefined) return { bad, fault: { kind: 'format', reason: error } };
-    if (reading.isRecognised || (isAnyPageOurs && samples > 0)) reading.commit(bad === 0);
-    const isFine = reading.isRecognised || (isAnyPageOurs && samples > 0 && hasComponents());
+    const isFine = isRecognised || (isAnyPageOurs && samples > 0 && hasComponents());
     return { bad, fault: isFine ? undefined : unrecognised(samples, 'series', profile) };
   }
 }
@@ -161,9 +171,11 @@ class TextReading {
     return 'taken';
   }
 
-  commit(isWhole: boolean): void {
+  /** Commits what was read; undefined when nothing was. */
+  commit(isWhole: boolean): Slices | undefined {
+    if (!this.#isOpen) return undefined;
     this.#isOpen = false;
-    this.#ingester.commit(this.#source, isWhole);
+    return this.#ingester.commit(this.#source, isWhole);
   }
 
   /** Notes the order of the page; of one that was not read to its end what was read is kept. */
@@ -171,7 +183,8 @@ class TextReading {
     const { epoch } = this.#source.series;
     this.#order.entries = epoch === this.#epoch ? this.#present.result() : new Int32Array(0);
     this.#order.epoch = epoch;
-    if (this.#isOpen) this.commit(false);
+    const commit = this.commit(false);
+    if (commit !== undefined) atOnce(commit);
   }
 }
 
@@ -273,26 +286,30 @@ function lineAround(page: Buffer, at: number): string | undefined {
 /** Reads pages of JSON of one process into its source, by the engine's profile. */
 export function createJsonPageReader(read: JsonReader, context: PageReaderContext): PageReader {
   const { profile, rulesOf, ingester, clock } = context;
-  return function* (source, page) {
+  return function* (source, page, _, taken) {
     const found = yield* attempt(read, page.toString());
-    if ('error' in found) return { bad: 0, fault: { kind: 'format', reason: found.error } };
+    if ('error' in found) return ended({ bad: 0, fault: { kind: 'format', reason: found.error } }, taken);
     const { stats, bad, listed, restarted } = found;
-    if (stats.length === 0 && bad === 0) return { bad, fault: unrecognised(listed, 'entries', profile) };
+    if (stats.length === 0 && bad === 0)
+      return ended({ bad, fault: unrecognised(listed, 'entries', profile) }, taken);
     const timer = clock && new SliceTimer(clock);
     ingester.begin(source);
     source.restart = restarted === true ? 'proven' : 'none';
     ingester.enterOwnInstance(source);
-    let isWhole = false;
+    let isRead = false;
     try {
       for (const stat of stats) {
         take(source, stat, rulesOf(stat.name));
         if (timer?.isPauseDue()) yield* timer.pause();
       }
-      isWhole = bad === 0;
+      isRead = true;
     } finally {
-      ingester.commit(source, isWhole);
+      if (!isRead) atOnce(ingester.commit(source, false));
     }
-    return { bad, fault: undefined };
+    const commit = ingester.commit(source, bad === 0);
+    const reading = ended({ bad, fault: undefined }, taken);
+    yield* commit;
+    return reading;
   };
 
   function take(source: ScrapeSource, stat: Stat, rules: readonly ProfileRule[]): void {
@@ -303,6 +320,11 @@ export function createJsonPageReader(read: JsonReader, context: PageReaderContex
       mappings: mapSeries(profile, rules, stat.labels),
     }));
   }
+}
+
+function ended(reading: PageReading, taken: ((reading: PageReading) => void) | undefined): PageReading {
+  taken?.(reading);
+  return reading;
 }
 
 type Read = ReturnType<JsonReader> extends Slices<infer Result> ? Result : never;

@@ -7,7 +7,6 @@ import { unreadReason } from '../components/presence.ts';
 import type { PipelineContext } from '../context.ts';
 import { addressHint, profileOf } from '../engines/index.ts';
 import { ruleLookup } from '../engines/profile.ts';
-import { commitFailedScrape } from '../ingest/accumulator.ts';
 import { markUnread, type ScrapeSource } from '../ingest/source.ts';
 import type { PullSettings } from '../settings.ts';
 import { createFileDiscovery, type DiscoveredInstance } from './file-discovery.ts';
@@ -214,13 +213,14 @@ class PipelineScraper implements Scraper {
       loop.tried = true;
       if ('error' in result) return fail(result.error, result.failure);
       const at = context.clock.monotonic();
-      const { bad, fault } = yield* read(source, result.body, result.openMetrics);
-      if (fault !== undefined)
-        return fail(`${origin}: ${fault.reason}${addressHint(settings.engine, url)}`, fault.kind);
-      succeed(at);
-      if (bad > 0 && !isWarned)
-        logger.warn({ lines: bad }, 'Lines of the page cannot be read and are skipped');
-      isWarned = bad > 0;
+      yield* read(source, result.body, result.openMetrics, ({ bad, fault }) => {
+        if (fault !== undefined)
+          return fail(`${origin}: ${fault.reason}${addressHint(settings.engine, url)}`, fault.kind);
+        succeed(at);
+        if (bad > 0 && !isWarned)
+          logger.warn({ lines: bad }, 'Lines of the page cannot be read and are skipped');
+        isWarned = bad > 0;
+      });
     };
   }
 
@@ -236,9 +236,7 @@ class PipelineScraper implements Scraper {
     loop.error = reason;
     loop.failure = failure;
     context.meter.scrapeFailed(settings.id, failure);
-    const source = sourceOf(loop.instance.name);
-    markUnread(source, reason);
-    commitFailedScrape(source.instances.values(), context.clock.monotonic());
+    markUnread(sourceOf(loop.instance.name), reason, context.clock.monotonic());
   }
 
   #succeeded(loop: ScrapeLoop, at: number): void {

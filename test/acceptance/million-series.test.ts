@@ -12,8 +12,11 @@ const SERIES = 1_000_000;
 /** As many as one push may have. */
 const A_PUSH = 200_000;
 const TOKEN = 'token-of-a-million-series';
-/** For so long (ms of processor time) nobody else is answered at most: the snapshot copies a million values at once. */
-const MOST_STALL_MS = 1000;
+/**
+ * For so long (ms of processor time) nobody else is answered at most: the snapshot copies a million values at once, and the
+ * table of series grows by as many. A quiet machine needs some 150.
+ */
+const MOST_STALL_MS = 400;
 const MOST_MB = 800;
 
 const RULES = [{ match: '^m$', kind: 'input', id: 'i', type: 'i', metric: 'in_events' }];

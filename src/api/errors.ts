@@ -22,6 +22,7 @@ export const STATUS: Readonly<Record<ErrorCode, number>> = {
   'unsupported-media-type': 415,
   'rate-limited': 429,
   unavailable: 503,
+  unanswered: 504,
   internal: 500,
 };
 
@@ -72,9 +73,9 @@ export function createErrorWriter(
   };
 }
 
-export const errorBody = ({ code, message, problems }: AppError, requestId: string): object => ({
+export const errorBody = ({ code, message, problems, isForCaller }: AppError, requestId: string): object => ({
   status: 'error',
-  message: FIXED_TEXTS[code] ?? message,
+  message: (isForCaller ? undefined : FIXED_TEXTS[code]) ?? message,
   code,
   requestId,
   ...(problems && { errors: problems }),

@@ -159,7 +159,10 @@ export function forwardToLeader(scope: FastifyInstance, { node, tenantOf, hosts,
     // Two processes that each believe the other leads must not forward a request in circles.
     if (request.headers[FORWARDED_HEADER] !== undefined && isLive === 'while-led') return;
     if (request.headers[FORWARDED_HEADER] !== undefined)
-      throw new AppError('unavailable', 'this process does not lead any more', { retryAfterSeconds: 1 });
+      throw new AppError('unavailable', 'this process does not lead any more', {
+        isForCaller: true,
+        retryAfterSeconds: 1,
+      });
     const host = hosts.isOwn(request.host) ? new URL(origin).host : request.host;
     const headers = {
       host,

@@ -90,7 +90,7 @@ class QueuedThread implements CheckThread {
         new AppError(
           'unavailable',
           'A configuration of this workspace waits to be checked already; try again soon',
-          { retryAfterSeconds: RETRY_AFTER_SECONDS },
+          { isForCaller: true, retryAfterSeconds: RETRY_AFTER_SECONDS },
         ),
       );
     return new Promise((resolve, reject) => {

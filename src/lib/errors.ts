@@ -18,6 +18,8 @@ export const ERROR_CODES = {
   'unsupported-media-type': 'The Content-Type is not accepted here.',
   'rate-limited': 'Too many requests; wait as Retry-After says.',
   unavailable: 'The server cannot do this just now; try again as Retry-After says.',
+  unanswered:
+    'The request was passed on to the process that leads, and no answer came: it may have been done. Look before it is sent again.',
   internal: 'Something broke on our side; the log has the detail under the request id.',
 } as const;
 
@@ -32,6 +34,8 @@ export interface Problem {
 interface Details {
   readonly problems?: readonly Problem[];
   readonly retryAfterSeconds?: number;
+  /** Of `unavailable`: the message names nothing of the machine, so that the caller gets it. */
+  readonly isForCaller?: boolean;
   readonly cause?: unknown;
 }
 
@@ -40,6 +44,7 @@ export class AppError extends Error {
   readonly code: ErrorCode;
   readonly problems: readonly Problem[] | undefined;
   readonly retryAfterSeconds: number | undefined;
+  readonly isForCaller: boolean;
 
   constructor(code: ErrorCode, message: string, details: Details = {}) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause });
@@ -47,6 +52,7 @@ export class AppError extends Error {
     this.code = code;
     this.problems = details.problems;
     this.retryAfterSeconds = details.retryAfterSeconds;
+    this.isForCaller = details.isForCaller === true;
   }
 }
 

@@ -370,6 +370,7 @@ class RunningPipeline implements Pipeline {
         'unavailable',
         `pipeline '${this.settings.id}' was changed while the push was read`,
         {
+          isForCaller: true,
           retryAfterSeconds: 1,
         },
       );

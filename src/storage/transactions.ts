@@ -19,6 +19,7 @@ function withTimeout<Result>(clock: Clock, work: Promise<Result>): Promise<Resul
           'unavailable',
           `a change took longer than ${MAX_OPEN_MS / 1000} s and was rolled back; try again`,
           {
+            isForCaller: true,
             retryAfterSeconds: 5,
           },
         ),
@@ -61,6 +62,7 @@ export function runTransactions(
   return async (work, lease) => {
     if (waiting >= MAX_WAITING) {
       throw new AppError('unavailable', `${waiting} changes wait for the database already; try again`, {
+        isForCaller: true,
         retryAfterSeconds: 5,
       });
     }

@@ -8,11 +8,8 @@ import { login } from './client.ts';
 import { installation, serve, until } from './harness.ts';
 import { listenLocally } from './listen-locally.ts';
 
-/**
- * For so long (ms of processor time) nobody else is answered at most. Reading takes a small part of it; the rest is what
- * comes with 50 MB and hundreds of thousands of series: the answer that is put together, and the snapshot of what is kept.
- */
-const MOST_STALL_MS = 600;
+/** For so long (ms of processor time) nobody else is answered at most. */
+const MOST_STALL_MS = 200;
 /** Of the whole process: its heap, a page of 50 MB that is read, one that is on its way, and the series that are kept. */
 const MOST_MB = 800;
 const LARGEST_PAGE = 60 * 1024 * 1024;
@@ -70,11 +67,21 @@ it.each([TEXT_ENGINE, ...JSON_ENGINES])(
     const over: string[] = [];
     const own = PAGE_BOMBS.filter(bomb => (bomb.engine ?? TEXT_ENGINE) === engine);
     for (const { body, ...bomb } of engine === TEXT_ENGINE ? [...own, PLAIN] : own) {
-      next = { headers: bomb.headers, body: body() };
-      send();
-      // The page is asked for again when the one before was read.
-      const isRead = until(() => next === undefined && waiting !== undefined, bomb.what);
-      const { stallMs, peakMb } = await loadOf(server, isRead);
+      const page = { headers: bomb.headers, body: body() };
+      const loadOfReading = () => {
+        next = page;
+        send();
+        // The page is asked for again when the one before was read.
+        return loadOf(
+          server,
+          until(() => next === undefined && waiting !== undefined, bomb.what),
+        );
+      };
+      const first = await loadOfReading();
+      // What a page costs comes again; what a busy machine adds to it does not.
+      const again = first.stallMs > MOST_STALL_MS ? await loadOfReading() : first;
+      const stallMs = Math.min(first.stallMs, again.stallMs);
+      const peakMb = Math.max(first.peakMb, again.peakMb);
       if (stallMs > MOST_STALL_MS) over.push(`${bomb.what}: others waited for ${Math.round(stallMs)} ms`);
       const answer = await fetch(`${server.url}/api/v1/system/engines`, { headers: { authorization } });
       const { items } = (await answer.json()) as { items: { error?: string }[] };

@@ -210,7 +210,7 @@ const MEANINGS: ReadonlyMap<string, string> = new Map(Object.entries(ERROR_CODES
 
 /** All error codes of an operation: those that follow from its row, and those that the row names. */
 function refusalsOf(operation: Operation): readonly ErrorCode[] {
-  const { access, params, query, body, takesIfMatch, answer, errors } = operation;
+  const { method, access, params, query, body, takesIfMatch, answer, errors } = operation;
   const isScoped = Object.keys(params).length > 0;
   const found: readonly (ErrorCode | false)[] = [
     (isScoped || Object.keys(query).length > 0 || body !== undefined) && 'invalid-request',
@@ -224,6 +224,7 @@ function refusalsOf(operation: Operation): readonly ErrorCode[] {
     body !== undefined && 'unsupported-media-type',
     ...errors,
     'unavailable',
+    method !== 'GET' && 'unanswered',
     'internal',
   ];
   return [...new Set(found.filter(code => code !== false))];

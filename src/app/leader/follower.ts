@@ -8,6 +8,7 @@ import type { Storage } from '../../storage/storage.ts';
 /** Answered where only the leading process can do the work; the caller retries in a moment. */
 export const notLeading = (): AppError =>
   new AppError('unavailable', 'this process does not lead, and the one that does cannot be asked', {
+    isForCaller: true,
     retryAfterSeconds: 1,
   });
 

@@ -71,6 +71,7 @@ function createFailureLimiter<Limit>(
   async function nextRelease(state: KeyState): Promise<void> {
     if (waiting >= mostWaiting)
       throw new AppError('unavailable', 'Too many logins at once; try again shortly', {
+        isForCaller: true,
         retryAfterSeconds: RETRY_AFTER_SECONDS,
       });
     waiting += 1;

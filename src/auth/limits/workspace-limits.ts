@@ -62,6 +62,7 @@ export function createSoleWorkspaceLimits(): WorkspaceLimits {
     openStream() {
       if (streams >= STREAMS_ALONE)
         throw new AppError('unavailable', `${STREAMS_ALONE} streams are open already`, {
+          isForCaller: true,
           retryAfterSeconds: 5,
         });
       streams++;

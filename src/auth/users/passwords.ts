@@ -59,6 +59,7 @@ export function createPasswords(
     ...limits,
     refuse: () =>
       new AppError('unavailable', 'Too many logins at once; try again shortly', {
+        isForCaller: true,
         retryAfterSeconds: RETRY_AFTER_SECONDS,
       }),
   });

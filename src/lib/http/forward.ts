@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { SecureContextOptions } from 'node:tls';
 import { Agent } from 'undici';
-import { AppError, reasonOf } from '../errors.ts';
+import { AppError, codeOf, ERROR_CODES, reasonOf } from '../errors.ts';
 import { type AddressGuard, resolveBySystem } from './guard.ts';
 import { guardedConnector } from './tunnel.ts';
 
@@ -16,7 +16,10 @@ interface ForwardedRequest {
 
 /** Lets another server answer a request: bodies are streamed through. */
 export interface HttpForward {
-  /** Throws `unavailable` when there is no answer and none was begun; a begun one is cut off. */
+  /**
+   * Throws `unavailable` when nothing was done, and `unanswered` when something may have been and no answer was begun; a begun
+   * one is cut off.
+   */
   forward(request: ForwardedRequest): Promise<void>;
   readonly close: () => Promise<void>;
 }
@@ -51,7 +54,9 @@ export function createHttpForward(identity: () => SecureContextOptions | undefin
     headersTimeout: HEADERS_MS,
     // Events that are streamed come whenever they come.
     bodyTimeout: 0,
-    connections: 64,
+    // Each request has a connection of its own, as it has one here: were they shared, streams and slow bodies of one
+    // workspace would hold up all others.
+    connections: null,
   });
 
   return {
@@ -73,17 +78,29 @@ export function createHttpForward(identity: () => SecureContextOptions | undefin
         );
       } catch (cause) {
         if (outgoing.headersSent) outgoing.destroy();
-        else
-          throw new AppError('unavailable', `${origin} does not answer: ${reasonOf(cause)}`, {
-            cause,
-            retryAfterSeconds: 1,
-          });
+        else throw failureOf(cause, incoming, origin);
       } finally {
         outgoing.off('close', gone);
       }
     },
     close: () => agent.destroy(),
   };
+}
+
+/** Nothing was written when these came. */
+const NOT_CONNECTED =
+  /^(ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|EHOSTDOWN|ENETDOWN|EADDRNOTAVAIL|ENOTFOUND|EAI_\w+|UND_ERR_CONNECT_TIMEOUT|ERR_SSL_\w+|\w*CERT\w*|UNABLE_TO_\w+)$/;
+/** Asking for something changes nothing (RFC 9110 section 9.2.1). */
+const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS']);
+
+/** Clients send again what was not done. */
+function failureOf(cause: unknown, incoming: IncomingMessage, origin: string): AppError {
+  if (SAFE_METHODS.has(methodOf(incoming)) || NOT_CONNECTED.test(codeOf(cause)))
+    return new AppError('unavailable', `${origin} does not answer: ${reasonOf(cause)}`, {
+      cause,
+      retryAfterSeconds: 1,
+    });
+  return new AppError('unanswered', ERROR_CODES.unanswered, { cause });
 }
 
 /** In the absolute form of a target (RFC 9112 section 3.2.2). */

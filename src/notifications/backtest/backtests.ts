@@ -55,6 +55,7 @@ class QueuedBacktests implements Backtests {
     const { workspace } = request;
     if (this.#workspaces.has(workspace))
       throw new AppError('unavailable', 'A backtest of this workspace is running already; try again soon', {
+        isForCaller: true,
         retryAfterSeconds: RETRY_AFTER_SECONDS,
       });
     this.#workspaces.add(workspace);

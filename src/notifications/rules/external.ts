@@ -334,7 +334,11 @@ function withoutDuplicates(jobs: readonly Job[]): Job[] {
 }
 
 const temporarilyUnavailable = (cause: unknown): AppError =>
-  new AppError('unavailable', 'events cannot be written just now', { retryAfterSeconds: 1, cause });
+  new AppError('unavailable', 'events cannot be written just now', {
+    isForCaller: true,
+    retryAfterSeconds: 1,
+    cause,
+  });
 
 const tooManyOpen = ({ notification }: ActiveExternalRule, count: number): AppError =>
   new AppError(
@@ -343,4 +347,7 @@ const tooManyOpen = ({ notification }: ActiveExternalRule, count: number): AppEr
   );
 
 const stoppedError = (): AppError =>
-  new AppError('unavailable', 'this process takes no more events', { retryAfterSeconds: 1 });
+  new AppError('unavailable', 'this process takes no more events', {
+    isForCaller: true,
+    retryAfterSeconds: 1,
+  });

@@ -297,7 +297,11 @@ const keysOf = ({ expected, incidents }: ActiveHeartbeatRule): readonly string[]
 ];
 
 const temporarilyUnavailable = (cause: unknown): AppError =>
-  new AppError('unavailable', 'heartbeats cannot be written just now', { retryAfterSeconds: 1, cause });
+  new AppError('unavailable', 'heartbeats cannot be written just now', {
+    isForCaller: true,
+    retryAfterSeconds: 1,
+    cause,
+  });
 
 const tooManyHeartbeats = (): AppError =>
   new AppError('unprocessable', `there are ${MAX_HEARTBEATS} heartbeats already, as many as there may be`);

@@ -4,8 +4,10 @@ import { expect, onTestFinished, test } from 'vitest';
 import { alarm } from '../../test/helpers/any-event.ts';
 import { stalledListener } from '../../test/helpers/stalled-listener.ts';
 import { LOCAL_TARGETS, networkTargets } from '../../test/helpers/target-samples.ts';
+import { workspacePolicy } from '../config/restrictions.ts';
 import { withDeliveryHints } from '../events/delivery-hints.ts';
 import { systemClock } from '../lib/clock.ts';
+import { HttpFailure } from '../lib/http/failure.ts';
 import type { Resolve } from '../lib/http/guard.ts';
 import { proxiesFrom } from '../lib/http/proxy.ts';
 import { SecretUrl } from '../lib/secret.ts';
@@ -136,4 +138,54 @@ test('whatever a workspace sends or reads goes through the proxy of the installa
   const to = `127.0.0.1:${port}`;
   expect(asked).toEqual([...networkTargets(HOST, port).map(() => to), '127.0.0.1:443', to]);
   expect(connections()).toBe(0);
+});
+
+test('whatever a workspace sends or reads answers of a name inside what it answers of one that there is not', async () => {
+  const resolve: Resolve = (host, done) =>
+    host === 'inside.example'
+      ? done(null, [{ address: '10.0.0.1', family: 4 }])
+      : done(Object.assign(new Error('not found'), { code: 'ENOTFOUND' }), []);
+  const outgoing = workspaceOutgoing({
+    ...{
+      policy: workspacePolicy({ privateAddresses: 'allow', allowedAddresses: [] }),
+      egressProxy: undefined,
+    },
+    ...{ externalUrl: 'https://acme.example', mostLogFolders: 1, clock: systemClock, resolve },
+  });
+  onTestFinished(() => outgoing.close());
+  const { http, dial, sender } = outgoing;
+  const event = withDeliveryHints(alarm, {
+    ...alarm,
+    __targetConfigs: { smtp: { emailRecipient: { to: 'ops@example.com' } } },
+  });
+  /** What is said of each kind of target, and of a page, at a host. */
+  async function answersOf(host: string): Promise<readonly unknown[]> {
+    const answers: unknown[] = [];
+    for (const settings of networkTargets(host, 9)) {
+      const outcome = await findTargetType(settings.type)
+        ?.configure(settings)
+        .send([event], {
+          ...{
+            deliveryId: 'd1',
+            http,
+            dial,
+            sender,
+            clock: systemClock,
+            signal: new AbortController().signal,
+          },
+          ...{ secretOf: () => undefined, logFolder: '/nowhere' },
+        });
+      answers.push([settings.type, outcome]);
+    }
+    const asked = { method: 'GET', timeoutMs: 60_000, maxAnswerBytes: 1000 } as const;
+    await http.request({ ...asked, url: `http://${host}:9/metrics` }).catch((error: unknown) => {
+      answers.push([error instanceof HttpFailure && error.reason, String(error)]);
+    });
+    return JSON.parse(JSON.stringify(answers).replaceAll(host, 'HOST'));
+  }
+  const inside = await answersOf('inside.example');
+  expect(inside).toEqual(await answersOf('missing.example'));
+  expect(inside).toHaveLength(networkTargets(HOST, 9).length + 1);
+  for (const answer of inside)
+    expect(JSON.stringify(answer)).toContain('cannot be resolved, or leads to an address that is not public');
 });

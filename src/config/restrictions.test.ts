@@ -54,5 +54,6 @@ test('workspaces reach no private address, whatever the installation may reach, 
     privateAddresses: 'refuse',
     remedy: expect.stringContaining('ask the operator'),
     allowedAddresses: ['10.1.0.0/16'],
+    hidesNames: true,
   });
 });

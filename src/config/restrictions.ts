@@ -13,6 +13,7 @@ export const workspacePolicy = ({ allowedAddresses }: AddressPolicy): AddressPol
   privateAddresses: 'refuse',
   allowedAddresses,
   remedy: 'ask the operator of this service to open it by delivery.allowedAddresses if it is meant',
+  hidesNames: true,
 });
 
 /** What the configuration of a workspace may have only so many of, with the words for it. */

@@ -30,6 +30,11 @@ export class ForbiddenAddress extends Error {
   readonly code = 'ERR_FORBIDDEN_ADDRESS';
 }
 
+/** Raised by the connector where it must not show whether the name exists. */
+export class UnreachableName extends Error {
+  readonly code = 'ENOTFOUND';
+}
+
 interface FailureClass {
   readonly reason: HttpFailureReason;
   readonly codes: RegExp;
@@ -88,6 +93,7 @@ export function failureOf(error: unknown, origin: string, isWritten = false): Ht
   if (error instanceof HttpFailure) return error;
   if (error instanceof ForbiddenAddress)
     return new HttpFailure('forbidden-address', `${origin}: the name leads to ${error.message}`, error);
+  if (error instanceof UnreachableName) return new HttpFailure('dns', `${origin}: ${error.message}`, error);
   const foreign = describeForeignAnswer(error);
   if (foreign !== undefined) return new HttpFailure('other', `${origin}: ${foreign}`, error, isWritten);
   const code = codeOf(error);

@@ -5,7 +5,7 @@ import ipaddr from 'ipaddr.js';
 import { type Address, type AddressRange, isWithin, parseRange } from '../addresses.ts';
 import { AppError, type Problem } from '../errors.ts';
 import { createLru } from '../lru.ts';
-import { ForbiddenAddress } from './failure.ts';
+import { ForbiddenAddress, UnreachableName } from './failure.ts';
 
 export interface AddressPolicy {
   /** Allows or refuses loopback, private and other addresses that are not public. */
@@ -14,6 +14,8 @@ export interface AddressPolicy {
   readonly allowedAddresses: readonly string[];
   /** How the one who reads a refusal has the address opened; by the setting itself when left out. */
   readonly remedy?: string;
+  /** Answers a name that leads to a forbidden address as one that leads nowhere: it may exist for this machine alone. */
+  readonly hidesNames?: boolean;
   /** True for a port that this process listens on: nothing is sent to it at an address of this machine, whatever is allowed. */
   readonly isOwnPort?: (port: number) => boolean;
 }
@@ -24,6 +26,8 @@ export interface AddressGuard {
   refusal(address: string, port?: number): string | undefined;
   /** True when addresses are judged otherwise at this port. */
   isOwnPort(port: number): boolean;
+  /** Said of a name that cannot be resolved and of one that leads to a forbidden address; undefined where they may differ. */
+  readonly unreachableName?: string | undefined;
 }
 
 /**
@@ -48,6 +52,9 @@ export function createAddressGuard(policy: AddressPolicy): AddressGuard {
   const isOwnPort = (port: number): boolean => policy.isOwnPort?.(port) === true;
   return {
     isOwnPort,
+    unreachableName: policy.hidesNames
+      ? `the name cannot be resolved, or leads to an address that is not public; ${remedy}`
+      : undefined,
     refusal(text, port) {
       if (!ipaddr.isValid(text)) return 'something that is no address';
       const address = ipaddr.parse(text);
@@ -153,7 +160,7 @@ export function roundRobin(resolve: Resolve): Resolve {
 /**
  * Judges addresses where the socket is made, after the only look-up there is: what was judged is what is connected to, and
  * a name whose answer changes has no gap. One forbidden address among several refuses the name. Rejects with
- * `ForbiddenAddress` or the error of the look-up.
+ * `ForbiddenAddress` or the error of the look-up; with `UnreachableName` for both where the guard hides names.
  */
 export function guardedAddresses({
   guard,
@@ -170,10 +177,15 @@ export function guardedAddresses({
   if (literal !== undefined) return Promise.reject(new ForbiddenAddress(literal));
   const family = isIP(host);
   if (family !== 0) return Promise.resolve([{ address: host, family }]);
+  const { unreachableName } = guard;
   return new Promise((done, reject) =>
     resolve(host, (error, addresses) => {
+      const refusal = addresses
+        ?.map(one => guard.refusal(one.address, port))
+        .find(text => text !== undefined);
+      const isReached = !error && addresses.length > 0 && refusal === undefined;
+      if (!isReached && unreachableName !== undefined) return reject(new UnreachableName(unreachableName));
       if (error) return reject(error);
-      const refusal = addresses.map(one => guard.refusal(one.address, port)).find(text => text !== undefined);
       if (refusal !== undefined) return reject(new ForbiddenAddress(refusal));
       if (addresses.length === 0) return reject(Object.assign(new Error('no address'), { code: 'ENODATA' }));
       done(addresses);

@@ -164,3 +164,74 @@ export function sweepSessions(
   sweeping.start();
   return () => sweeping.stop();
 }
+
+export interface RemovalOptions {
+  readonly storage: Pick<Storage, 'organizations' | 'leases' | 'transaction'>;
+  /** The key of a workspace in the store, and the name of the lease of whichever process leads it. */
+  readonly keyOf: (workspace: { readonly organization: string; readonly id: string }) => string;
+  readonly leaseOf: (key: string) => string;
+  /** Who holds that lease meanwhile: nobody that leads. */
+  readonly owner: string;
+  /** Removes the files that this process has of a workspace. */
+  readonly removeFiles: (key: string) => Promise<void>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Processes have ended what they did for a removed workspace by then. */
+const ENDED_AFTER_MS = 60_000;
+/** Until then its id is taken, so that every process removes its own files of it. */
+const FREE_AFTER_MS = 600_000;
+const REMOVE_EVERY_MS = 30_000;
+const CLEARING_LEASE_MS = 60_000;
+
+/** Removes what removed workspaces have kept. */
+export function createWorkspaceRemoval(options: RemovalOptions): Pick<RetentionSweep, 'start' | 'stop'> {
+  const { storage, keyOf, leaseOf, owner, removeFiles, clock, logger } = options;
+  const abort = new AbortController();
+  const faults = createCountedLog(logger, {
+    fields: {},
+    message: 'what removed workspaces have kept cannot be removed',
+    over: 'what removed workspaces have kept is removed again',
+  });
+  const removing = createRepeat({ clock, interval: REMOVE_EVERY_MS, work: removeAll, faults });
+
+  async function removeAll(): Promise<void> {
+    for (const workspace of await storage.organizations.removedWorkspaces()) {
+      const ms = clock.now() - workspace.updated_at;
+      if (ms < ENDED_AFTER_MS || abort.signal.aborted) continue;
+      const key = keyOf(workspace);
+      await removeFiles(key);
+      if (!(await isCleared(key)) || ms < FREE_AFTER_MS) continue;
+      await storage.transaction(async tx => {
+        await tx.incrementUserChanges();
+        await tx.forgetWorkspace(workspace.organization, workspace.id);
+      });
+      logger.info({ workspace: key }, 'nothing is left of a removed workspace');
+    }
+  }
+
+  /** False while another process does it, or still leads the workspace. */
+  async function isCleared(key: string): Promise<boolean> {
+    const lease = await storage.leases.take(leaseOf(key), owner, CLEARING_LEASE_MS);
+    if (lease === undefined) return false;
+    try {
+      while (!abort.signal.aborted) {
+        if (await storage.transaction(tx => tx.in(key).clear(BATCH))) return true;
+        if (!(await storage.leases.renew(lease, CLEARING_LEASE_MS))) return false;
+        await clock.sleep(PAUSE_MS, abort.signal);
+      }
+      return false;
+    } finally {
+      await storage.leases.release(lease);
+    }
+  }
+
+  return {
+    start: () => removing.start(),
+    async stop() {
+      abort.abort();
+      await removing.stop();
+    },
+  };
+}

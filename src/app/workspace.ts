@@ -61,6 +61,9 @@ export async function startWorkspace(
   return workspace;
 }
 
+/** The name of the lease of whichever process leads a workspace. */
+export const leaderLeaseOf = (workspace: string): string => `engine:${workspace}`;
+
 class ElectingWorkspace implements RunningWorkspace {
   readonly served: ServedWorkspace;
   readonly #options: WorkspaceOptions & { readonly shared: SharedServices };
@@ -73,7 +76,7 @@ class ElectingWorkspace implements RunningWorkspace {
   constructor(options: WorkspaceOptions & { readonly shared: SharedServices }) {
     const { shared, node, authenticate, meters, workspaceConfiguration, quotas } = options;
     const { storage, isShared, clock, logger } = shared;
-    const lease = `engine:${workspaceConfiguration.workspace}`;
+    const lease = leaderLeaseOf(workspaceConfiguration.workspace);
     this.#options = options;
     this.#teardown = createTeardown(logger);
     this.#election = createLeaderElection({

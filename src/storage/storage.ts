@@ -88,6 +88,7 @@ import {
 } from './stores/removed-targets.ts';
 import { type ReportStore, reportStore } from './stores/report.ts';
 import {
+  clearWorkspace,
   type RetentionKind,
   type RetentionStore,
   removeExpired,
@@ -205,6 +206,8 @@ export interface WorkspaceTransaction
   removeMessage(id: string): Promise<MessageRow | undefined>;
   /** Removes those of the rows that are still old and needed by nothing. Answers how many these were. */
   removeExpired(kind: RetentionKind, before: number, ids: readonly string[]): Promise<number>;
+  /** Removes about `limit` rows of whatever the workspace keeps; true when nothing is left. */
+  clear(limit: number): Promise<boolean>;
 }
 
 /** Reads and writes inside one transaction: all of it happens or none. */
@@ -353,6 +356,7 @@ function workspaceTransaction(
     addMessage: row => recorded('messages', row.id, addMessage(db, workspace, row)),
     removeMessage: id => recorded('messages', id, removeMessage(db, workspace, id)),
     removeExpired: (kind, before, ids) => removeExpired(db, workspace, { kind, before, ids }),
+    clear: limit => clearWorkspace(db, workspace, limit),
   };
 }
 

@@ -56,6 +56,43 @@ export function describeTenants(dialect: TestDialect): void {
         expect(await storage.organizations.allWorkspaces()).toEqual([changed, others]);
       });
 
+      it('are hidden once they are removed, keep their id until they are forgotten, and are cleared of what they kept', async () => {
+        const message = {
+          id: 'm',
+          title: 'Hello',
+          text: 'Hello',
+          severity: 'info',
+          time: 1,
+          group_name: null,
+          metadata: null,
+        };
+        await storage.transaction(async tx => {
+          for (const organization of ['acme', 'beta']) {
+            await tx.addWorkspace(workspaceRow(organization, 'main'));
+            for (const id of ['m', 'n']) await tx.in(`main-${organization}`).addMessage({ ...message, id });
+          }
+          await tx.removeWorkspace('acme', 'main', 7);
+        });
+        expect(await storage.organizations.workspace('acme', 'main')).toBeUndefined();
+        expect(await storage.organizations.allWorkspaces()).toEqual([workspaceRow('beta', 'main')]);
+        expect(await storage.organizations.removedWorkspaces()).toMatchObject([
+          { organization: 'acme', id: 'main', updated_at: 7 },
+        ]);
+        const again = () => storage.transaction(tx => tx.addWorkspace(workspaceRow('acme', 'main')));
+        await expect(again()).rejects.toMatchObject(conflict);
+        const clear = () => storage.transaction(tx => tx.in('main-acme').clear(1));
+        expect([await clear(), await clear(), await clear()]).toEqual([false, false, true]);
+        const left = (workspace: string) => storage.in(workspace).messages.list(FIRST_PAGE);
+        expect([(await left('main-acme')).total, (await left('main-beta')).total]).toEqual([0, 2]);
+        await storage.transaction(async tx => {
+          // Of one that is there nothing happens.
+          await tx.forgetWorkspace('beta', 'main');
+          await tx.forgetWorkspace('acme', 'main');
+        });
+        await again();
+        expect(await storage.organizations.allWorkspaces()).toHaveLength(2);
+      });
+
       it('take with a workspace the roles that were in it, and no others', async () => {
         const roles = [
           { workspace: 'main', role: 'editor' },
@@ -68,7 +105,7 @@ export function describeTenants(dialect: TestDialect): void {
             await tx.setCredentialRoles(`ci-${organization}`, roles);
             await tx.setMemberRoles(organization, 'u-1', roles);
           }
-          await tx.removeWorkspace('acme', 'main');
+          await tx.removeWorkspace('acme', 'main', 1);
         });
         expect(await storage.organizations.workspaces('acme')).toEqual([]);
         expect(await storage.organizations.workspaces('beta')).toHaveLength(1);

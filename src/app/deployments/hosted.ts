@@ -1,4 +1,4 @@
-import { mkdir } from 'node:fs/promises';
+import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describeConfiguration } from '../../api/metrics/installation.ts';
 import { describeWorkspace } from '../../api/metrics/workspace.ts';
@@ -21,9 +21,9 @@ import { ConfigurationInvalid } from '../configuration-invalid.ts';
 import { openCredentialExpiry } from '../expiries.ts';
 import { createMeters } from '../meters.ts';
 import { workspaceOutgoing } from '../outgoing.ts';
-import { createRetentionSweep, retentionOf, sweepSessions } from '../sweeps.ts';
+import { createRetentionSweep, createWorkspaceRemoval, retentionOf, sweepSessions } from '../sweeps.ts';
 import { createTeardown } from '../teardown.ts';
-import { type RunningWorkspace, startWorkspace } from '../workspace.ts';
+import { leaderLeaseOf, type RunningWorkspace, startWorkspace } from '../workspace.ts';
 import { openDocumentConfiguration } from '../workspace-configuration.ts';
 import type { DeploymentOptions, Serving } from './deployment.ts';
 import { createHostedIdentity } from './identity.ts';
@@ -160,10 +160,22 @@ async function startWorkspaces(options: TenantOptions): Promise<RunningWorkspace
     clock,
     logger: logger.child({ component: 'workspaces' }),
   });
+  const removal = createWorkspaceRemoval({
+    ...{ storage, clock, logger: logger.child({ component: 'workspaces' }) },
+    keyOf: ({ id, organization }) => labelOf({ workspace: id, organization }),
+    leaseOf: leaderLeaseOf,
+    owner: `removal by ${options.node}`,
+    removeFiles: label => rm(folderOf(options.shared.dataFolder, label), { recursive: true, force: true }),
+  });
+  options.teardown.add('removal of workspaces', removal.stop);
+  removal.start();
   options.teardown.add('workspaces', workspaces.stop);
   await workspaces.start();
   return workspaces;
 }
+
+/** Where a process keeps the files of a workspace. */
+const folderOf = (dataFolder: string, label: string): string => join(dataFolder, 'workspaces', label);
 
 async function startTenant(
   workspace: string,
@@ -174,7 +186,7 @@ async function startTenant(
   const { delivery, instance } = settingsAtStart;
   const teardown = createTeardown(logger);
   // Snapshots, heartbeats and logs are not shared between workspaces.
-  const dataFolder = join(shared.dataFolder, 'workspaces', workspace);
+  const dataFolder = folderOf(shared.dataFolder, workspace);
   await mkdir(dataFolder, { recursive: true, mode: 0o700 });
   const externalUrl = tenantUrlOf(workspace, hosted, instance.externalUrl);
   const policy = workspacePolicy(delivery);

@@ -67,7 +67,7 @@ export function createWorkspaces({
       await storage.transaction(async tx => {
         await tx.incrementUserChanges();
         if ((await tx.workspace(actor.organization, id)) === undefined) throw notFound('workspace', id);
-        await tx.removeWorkspace(actor.organization, id);
+        await tx.removeWorkspace(actor.organization, id, clock.now());
       });
       await feed.waitForPropagation();
     },

@@ -1,4 +1,5 @@
 import type { Kysely } from 'kysely';
+import { AppError } from '../../lib/errors.ts';
 import { countRows, refuseDuplicate } from '../queries.ts';
 import type { Database, MemberRoleTable, MemberTable, OrganizationTable, WorkspaceTable } from '../tables.ts';
 import type { Page, PageRequest, RecordChange } from '../types.ts';
@@ -20,6 +21,8 @@ export interface OrganizationStore {
   readonly workspaces: (organization: string) => Promise<readonly WorkspaceRow[]>;
   /** Those of all organizations, by organization and id. */
   allWorkspaces(): Promise<readonly WorkspaceRow[]>;
+  /** Those of which something may be left. */
+  removedWorkspaces(): Promise<readonly WorkspaceRow[]>;
   member(organization: string, userId: string): Promise<MemberRow | undefined>;
   /** In the order they became members. */
   members(organization: string, page: PageRequest): Promise<Page<MemberRow>>;
@@ -42,8 +45,13 @@ export interface OrganizationTransaction {
   addWorkspace(row: WorkspaceRow): Promise<void>;
   /** Replaces the row of that id. */
   updateWorkspace(row: WorkspaceRow): Promise<void>;
-  /** With the roles that members and credentials have in it; what it keeps itself stays. */
-  removeWorkspace(organization: string, id: string): Promise<void>;
+  /**
+   * With the roles that members and credentials have in it. Its id stays taken until `forgetWorkspace`, and what it keeps
+   * until `WorkspaceTransaction.clear`. `now` is in epoch ms.
+   */
+  removeWorkspace(organization: string, id: string, now: number): Promise<void>;
+  /** Frees the id of a removed workspace. */
+  forgetWorkspace(organization: string, id: string): Promise<void>;
   member(organization: string, userId: string): Promise<MemberRow | undefined>;
   /** The memberships of the user, by organization. */
   membershipsOf(userId: string): Promise<readonly MemberRow[]>;
@@ -63,8 +71,13 @@ export interface OrganizationTransaction {
 const organizationById = (db: Kysely<Database>, id: string) =>
   db.selectFrom('organizations').where('id', '=', id).selectAll().executeTakeFirst();
 
+/** Removed, with what is left of it. */
+const REMOVED = 'Deprovisioning';
+
+const presentWorkspaces = (db: Kysely<Database>) => db.selectFrom('workspaces').where('state', '<>', REMOVED);
+
 const workspacesOf = (db: Kysely<Database>, organization: string) =>
-  db.selectFrom('workspaces').where('organization', '=', organization);
+  presentWorkspaces(db).where('organization', '=', organization);
 
 const workspaceById = (db: Kysely<Database>, organization: string, id: string) =>
   workspacesOf(db, organization).where('id', '=', id).selectAll().executeTakeFirst();
@@ -90,8 +103,15 @@ export const organizationStore = (db: Kysely<Database>): OrganizationStore => ({
   },
   workspace: (organization, id) => workspaceById(db, organization, id),
   workspaces: organization => workspacesOf(db, organization).selectAll().orderBy('id').execute(),
-  allWorkspaces: () =>
-    db.selectFrom('workspaces').selectAll().orderBy('organization').orderBy('id').execute(),
+  allWorkspaces: () => presentWorkspaces(db).selectAll().orderBy('organization').orderBy('id').execute(),
+  removedWorkspaces: () =>
+    db
+      .selectFrom('workspaces')
+      .where('state', '=', REMOVED)
+      .selectAll()
+      .orderBy('organization')
+      .orderBy('id')
+      .execute(),
   member: (organization, userId) => memberById(db, organization, userId),
   async members(organization, { offset, limit }) {
     const all = membersOf(db, organization);
@@ -124,8 +144,10 @@ export const organizationTransaction = (
   countWorkspaces: organization => countRows(workspacesOf(db, organization)),
   addWorkspace: row => recordChange('organizations', row.organization, addWorkspace(db, row)),
   updateWorkspace: row => recordChange('organizations', row.organization, updateWorkspace(db, row)),
-  removeWorkspace: (organization, id) =>
-    recordChange('organizations', organization, removeWorkspace(db, organization, id)),
+  removeWorkspace: (organization, id, now) =>
+    recordChange('organizations', organization, removeWorkspace(db, { organization, id, now })),
+  forgetWorkspace: (organization, id) =>
+    recordChange('organizations', organization, forgetWorkspace(db, organization, id)),
   member: (organization, userId) => memberById(db, organization, userId),
   membershipsOf: userId => membershipsOf(db, userId),
   countMembers: organization => countRows(membersOf(db, organization)),
@@ -145,11 +167,24 @@ async function updateOrganization(db: Kysely<Database>, { id, ...columns }: Orga
   await db.updateTable('organizations').set(columns).where('id', '=', id).execute();
 }
 
-const addWorkspace = (db: Kysely<Database>, row: WorkspaceRow): Promise<void> =>
-  refuseDuplicate(
+async function addWorkspace(db: Kysely<Database>, row: WorkspaceRow): Promise<void> {
+  const removed = await db
+    .selectFrom('workspaces')
+    .where('organization', '=', row.organization)
+    .where('id', '=', row.id)
+    .where('state', '=', REMOVED)
+    .select('id')
+    .executeTakeFirst();
+  if (removed !== undefined)
+    throw new AppError(
+      'conflict',
+      `workspace '${row.id}' was removed a moment ago, and what it kept is being removed: its id is free again ten minutes after that`,
+    );
+  await refuseDuplicate(
     db.insertInto('workspaces').values(row).execute(),
     `workspace '${row.id}' of organization '${row.organization}'`,
   );
+}
 
 async function updateWorkspace(
   db: Kysely<Database>,
@@ -197,8 +232,25 @@ const addMember = (db: Kysely<Database>, row: MemberRow): Promise<void> =>
     'change it',
   );
 
-async function removeWorkspace(db: Kysely<Database>, organization: string, id: string): Promise<void> {
-  await db.deleteFrom('workspaces').where('organization', '=', organization).where('id', '=', id).execute();
+async function forgetWorkspace(db: Kysely<Database>, organization: string, id: string): Promise<void> {
+  await db
+    .deleteFrom('workspaces')
+    .where('organization', '=', organization)
+    .where('id', '=', id)
+    .where('state', '=', REMOVED)
+    .execute();
+}
+
+async function removeWorkspace(
+  db: Kysely<Database>,
+  { organization, id, now }: { readonly organization: string; readonly id: string; readonly now: number },
+): Promise<void> {
+  await db
+    .updateTable('workspaces')
+    .set({ state: REMOVED, alias: '', description: '', region: '', tags: '[]', updated_at: now })
+    .where('organization', '=', organization)
+    .where('id', '=', id)
+    .execute();
   await db
     .deleteFrom('member_roles')
     .where('organization', '=', organization)

@@ -37,7 +37,7 @@ function cannotListen(code: string, host: string, port: number): AppError | unde
     );
   if (code === 'EACCES')
     return new AppError('conflict', `this user may not open ${place}; choose a port from 1024 up`);
-  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
+  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND' || code.startsWith('EAI_'))
     return new AppError('conflict', `${host} is not an address of this machine; set api.host or --host`);
   return undefined;
 }

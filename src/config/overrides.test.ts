@@ -25,6 +25,22 @@ describe('environment and flags', () => {
     ).toBe('/k');
   });
 
+  it('stand in for values of the file that are not allowed, which are named nevertheless', () => {
+    const settings = 'api: { port: abc, authTokenTTL: 0, idleSessionTTL: 60 }';
+    const flags = { 'api.port': '3' };
+    const environment = { HEADGATE_API_AUTH_TOKEN_TTL: '20', HEADGATE_API_IDLE_SESSION_TTL: '90' };
+    expect(configurationOf({ settings, flags, environment }).settings.api).toMatchObject({ port: 3 });
+    expect(warningsOf({ settings, flags, environment })).toEqual([
+      expect.stringMatching(
+        /headgate\.yml:1:14: is not allowed, .* if --port did not stand in for it \(api\.port\)$/,
+      ),
+      expect.stringMatching(
+        /headgate\.yml:1:33: .* HEADGATE_API_AUTH_TOKEN_TTL did not .* \(api\.authTokenTTL\)$/,
+      ),
+    ]);
+    expect(warningsOf({ settings: 'api: { port: 9000 }', flags })).toEqual([]);
+  });
+
   it('are named when they are wrong', () => {
     const given = { environment: { HEADGATE_API_PORT: 'abc' }, flags: { 'api.host': '' } };
     expect(errorsOf(given)).toEqual([

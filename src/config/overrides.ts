@@ -59,6 +59,18 @@ export function readOverrides(
   return overrides;
 }
 
+/** Overrides of values of the file that would be refused without them, as they are when the flag or variable is gone. */
+export function refusedBehind(schema: Schema, written: unknown, overrides: readonly Override[]): Override[] {
+  if (overrides.length === 0) return [];
+  const schemas = new Map(scalarPaths(schema).map(one => [one.path.join('.'), one.schema]));
+  return overrides.filter(({ path }) => {
+    const value = valueAt(written, path);
+    const scalar = schemas.get(path.join('.'));
+    if (value === undefined || value === null || scalar === undefined) return false;
+    return !z.safeParse(scalar, value).success;
+  });
+}
+
 /** Warnings of `HEADGATE_` variables that set nothing. */
 export function unknownVariables(schema: Schema, environment: ProcessEnvironment): Finding[] {
   const known = [...RESERVED, ...scalarPaths(schema).map(({ path }) => variableName(path))];

@@ -390,6 +390,6 @@ describe('a workspace of an installation with an egress proxy', () => {
 
   it('never sends to the ports of the service itself, although its addresses are open', async () => {
     const body = await tested({ id: 'self', type: 'webhook', url: `http://localhost:${app.port}/in` });
-    expect(JSON.stringify(body)).toContain('this service itself');
+    expect(JSON.stringify(body)).toContain('leads to an address that is not public');
   });
 });

@@ -7,6 +7,7 @@ import {
   applyOverrides,
   type Overridden,
   readOverrides,
+  refusedBehind,
   type SettingFlags,
   unknownVariables,
 } from '../overrides.ts';
@@ -127,6 +128,12 @@ export function readSettings(document: ConfigDocument, sources: SettingsSources)
     warnings: [
       ...unknown,
       ...unknownVariables(schema, environment),
+      ...refusedBehind(schema, resolved.value, overrides).map(({ path, name }) =>
+        finding(
+          () => ({ file: document.file, path: formatPath(path), ...document.places.of(path) }),
+          () => `is not allowed, and would be refused if ${name} did not stand in for it`,
+        ),
+      ),
       ...(parsed.success && restrictions === undefined ? unencrypted(parsed.data.api, origin) : []),
       ...(parsed.success ? missingEmailScope(parsed.data, origin) : []),
       ...(parsed.success ? unlikelyGroups(parsed.data, origin) : []),

@@ -185,7 +185,7 @@ describe('headgate credentials, asking the login service', () => {
     await refused('name what is to be changed', 'credentials', 'update', 'none');
     await refused('--workspace needs --role', 'credentials', 'update', 'none', '--workspace', 'main=editor');
     await refused(
-      'names no workspace',
+      'is no workspace of the organization',
       'credentials',
       'create',
       'x',

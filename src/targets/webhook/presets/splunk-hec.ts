@@ -28,7 +28,8 @@ export const splunkHec: Preset = {
     index: { description: 'Index that the events go to; by default that of the token.' },
     sourcetype: { description: 'Source type of the events; by default `headgate:event`.' },
   },
-  limits: 'Events are sent together, up to 1 MB a request. Text and description are cut to 60,000 characters.',
+  limits:
+    'Events are sent together, up to 1 MB a request. Text and description are cut to 60,000 characters.',
   success: '200 with `code` 0. 503, busy, is tried again.',
   example: {
     url: 'https://splunk.example:8088/services/collector/event',

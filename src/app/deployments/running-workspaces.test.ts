@@ -8,11 +8,13 @@ import { createRunningWorkspaces } from './running-workspaces.ts';
 function installation(present: string[]) {
   const clock = testClock();
   const log: string[] = [];
+  const tried: string[] = [];
   const broken = new Set<string>();
   let tell = (): void => {};
   const tenants = createRunningWorkspaces({
     names: async () => present,
     async start(name): Promise<RunningWorkspace> {
+      tried.push(name);
       if (broken.has(name)) throw new Error('its secrets cannot be read');
       log.push(`start ${name}`);
       return {
@@ -35,7 +37,8 @@ function installation(present: string[]) {
     logger: silentLogger,
   });
   onTestFinished(() => tenants.stop());
-  return { tenants, clock, log, broken, told: () => tell() };
+  const tries = (name: string): number => tried.filter(one => one === name).length;
+  return { tenants, clock, log, broken, tries, told: () => tell() };
 }
 
 it('runs every workspace there is, and stops all of them with the process', async () => {
@@ -79,6 +82,25 @@ it('lets one that cannot be started keep no other from it, and tries it again', 
   expect(tenants.find('bad1-acme')).toBeUndefined();
   broken.clear();
   await clock.advance(2000);
+  expect(tenants.find('bad1-acme')).toBeDefined();
+});
+
+it('tries one that cannot be started less and less often, and at least once a minute', async () => {
+  const { tenants, clock, broken, tries, told } = installation(['bad1-acme', 'main-acme']);
+  broken.add('bad1-acme');
+  await tenants.start();
+  await clock.advance(3_600_000);
+  expect(tries('bad1-acme')).toBeGreaterThanOrEqual(60);
+  expect(tries('bad1-acme')).toBeLessThan(70);
+  // Changes of other workspaces are no reason to try again.
+  const before = tries('bad1-acme');
+  for (let change = 0; change < 20; change++) {
+    told();
+    await settle();
+  }
+  expect(tries('bad1-acme')).toBeLessThanOrEqual(before + 1);
+  broken.clear();
+  await clock.advance(62_000);
   expect(tenants.find('bad1-acme')).toBeDefined();
 });
 

@@ -29,6 +29,16 @@ export interface RunningWorkspaces {
 
 /** Between two reads that find workspaces no change was announced for. */
 const POLL_MS = 2000;
+/** One that cannot be started is tried at twice the pause each time, up to this. */
+const LONGEST_PAUSE_MS = 60_000;
+
+interface FailedStart {
+  /** As it was logged. */
+  readonly reason: string;
+  readonly pauseMs: number;
+  /** Monotonic ms of the next try. */
+  readonly nextAt: number;
+}
 
 export function createRunningWorkspaces({
   names,
@@ -43,8 +53,8 @@ export function createRunningWorkspaces({
     message: 'the list of workspaces cannot be read',
     over: 'the list of workspaces can be read again',
   });
-  /** Workspaces that could not be started, with the logged reason. */
-  const failed = new Map<string, string>();
+  /** Workspaces that could not be started: reading what is wrong with one again and again would cost all others. */
+  const failed = new Map<string, FailedStart>();
   const mutex = createMutex();
   const looking = createRepeat({
     clock,
@@ -65,7 +75,10 @@ export function createRunningWorkspaces({
         await workspace.stop();
         logger.info({ workspace: name }, 'workspace stopped');
       }
-    for (const name of present) if (!isStopped && !running.has(name)) await startOne(name);
+    for (const name of failed.keys()) if (!present.includes(name)) failed.delete(name);
+    for (const name of present)
+      if (!isStopped && !running.has(name) && !(clock.monotonic() < (failed.get(name)?.nextAt ?? 0)))
+        await startOne(name);
   }
 
   async function startOne(name: string): Promise<void> {
@@ -76,9 +89,11 @@ export function createRunningWorkspaces({
       logger.info({ workspace: name }, 'workspace started');
     } catch (error) {
       const reason = reasonOf(error);
-      if (failed.get(name) !== reason)
+      const before = failed.get(name);
+      if (before?.reason !== reason)
         logger.error({ workspace: name, reason }, 'a workspace cannot be started; it is tried again');
-      failed.set(name, reason);
+      const pauseMs = Math.min(LONGEST_PAUSE_MS, before === undefined ? POLL_MS : 2 * before.pauseMs);
+      failed.set(name, { reason, pauseMs, nextAt: clock.monotonic() + pauseMs });
     }
   }
 

@@ -27,6 +27,7 @@ const STEPS: readonly Step[] = [
   },
   { name: 'dead code', command: 'knip' },
   { name: 'generated files', command: 'tsx scripts/generate.ts --check' },
+  { name: 'contract of the API', command: 'tsx scripts/contract.ts' },
   { name: 'tests', command: 'vitest run' },
 ];
 

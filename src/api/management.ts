@@ -1,11 +1,13 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Actor } from '../auth/actor.ts';
 import type { Identity } from '../auth/identity.ts';
+import { didYouMean } from '../config/problems.ts';
 import { childOf } from '../config/schema-walk.ts';
 import type { Clock } from '../lib/clock.ts';
 import { AppError } from '../lib/errors.ts';
 import type { CallLimits } from './call-limits.ts';
 import { addNotFound, authorizationOf, type Forwarding, forwardToLeader, readJsonBodies } from './hooks.ts';
+import type { Route } from './route.ts';
 import type { WorkspaceOf } from './served-workspace.ts';
 import { addLogin, loginOperation } from './v1/auth.ts';
 import { addHealth, healthOperation, type ServerHealth } from './v1/health.ts';
@@ -84,6 +86,8 @@ export async function addManagement(scope: FastifyInstance, options: ManagementO
           origin: { address: request.ip, requestId: request.id },
           group: groupOf(request),
         };
+        const ignored = unknownQuery(route, request);
+        if (ignored !== undefined) void reply.header('x-headgate-ignored-query', ignored);
         const { body, etag } = await route.run(call, inputOf(request));
         if (etag !== undefined) void reply.header('etag', etag);
         return body;
@@ -95,6 +99,34 @@ export async function addManagement(scope: FastifyInstance, options: ManagementO
 function groupOf(request: FastifyRequest): string | undefined {
   const group = childOf(request.params, 'group');
   return typeof group === 'string' ? group : undefined;
+}
+
+/** Paths that are Headgate's alone: no client of others asks for them with parameters of its own. */
+const OWN =
+  /^(?:\/m\/:group)?\/(?:incidents|silences|inhibitions|deliveries|kept-settings|explain|report|suggest|audit|system\/(?:config|engines|ingest-tokens))(?:\/|$)/;
+
+/** Names that a header shows at most. */
+const MOST_NAMES = 10;
+const LONGEST_NAME = 100;
+
+/**
+ * The names of the query that the route does not know, for a header; undefined when there are none. Throws
+ * `invalid-request`, with the name that may be meant, where nobody else's client asks: an answer without the filter would
+ * be taken for one with it.
+ */
+function unknownQuery({ path, query }: Route, request: FastifyRequest): string | undefined {
+  const known = Object.keys(query);
+  const unknown = Object.keys(asObject(request.query)).filter(name => !known.includes(name));
+  if (unknown.length === 0) return undefined;
+  const names = unknown.slice(0, MOST_NAMES).map(name => name.slice(0, LONGEST_NAME));
+  if (!OWN.test(path))
+    return names.map(name => encodeURIComponent(name.replace(/\p{Surrogate}/gu, '\uFFFD'))).join(', ');
+  const problems = names.map(name => ({
+    path: name,
+    message: `is no parameter here${didYouMean(name, known)}`,
+  }));
+  const message = problems.map(problem => `${problem.path}: ${problem.message}`)[0] ?? '';
+  throw new AppError('invalid-request', message, { problems });
 }
 
 /** The query and the parameters of the path, which win, and of a write its body and `If-Match`. */

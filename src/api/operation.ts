@@ -46,6 +46,12 @@ export interface Shape {
   readonly schema: z.core.$ZodType;
   /** Variants, distinguished by their `type`; their schemas replace this one's. */
   readonly variants?: readonly Shape[];
+  /** One key whose value decides the content of another, such as the condition of a notification its conf. */
+  readonly union?: {
+    readonly key: string;
+    readonly content: string;
+    readonly options: readonly { readonly value: string; readonly name: string; readonly content: Shape }[];
+  };
   /** Further names of values in answers, each with the key of the value. */
   readonly aliases?: Readonly<Record<string, string>>;
   /** Further fields of answers that no body takes. */

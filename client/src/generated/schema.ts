@@ -2226,10 +2226,7 @@ export interface components {
                  * @default groups
                  */
                 groupField: string;
-                /**
-                 * @description The roles that groups give.
-                 * @default {}
-                 */
+                /** @description The roles that groups give. */
                 groups: {
                     /**
                      * @description The role of users in no group of `mapping`.
@@ -2237,10 +2234,7 @@ export interface components {
                      * @enum {string}
                      */
                     default: "admin" | "editor" | "notification_admin" | "reader" | "user";
-                    /**
-                     * @description Roles of each group, by its exact name; the highest role of all the user's groups counts.
-                     * @default {}
-                     */
+                    /** @description Roles of each group, by its exact name; the highest role of all the user's groups counts. */
                     mapping: {
                         [key: string]: ("admin" | "editor" | "notification_admin" | "reader" | "user")[];
                     };
@@ -2308,6 +2302,70 @@ export interface components {
             } | null;
             signingAlgorithm?: ("RS256" | "ES256") | null;
             keyLifetime?: string | null;
+        };
+        BackpressureDestConf: {
+            /** @description The output: `type:id`, an id, or a pattern with `*`. */
+            name: string;
+            /**
+             * @description The stretch of time that is looked at.
+             * @default 60s
+             * @example 30s
+             * @example 1h30m
+             */
+            timeWindow: string;
+            /**
+             * @description true: one message at the start, one at the end. false: one each timeWindow while it lasts.
+             * @default true
+             */
+            notifyOnResolution: boolean;
+            /** @description Only outputs of this group. */
+            __workerGroup?: string;
+        };
+        BackpressureDestConfChange: {
+            name?: string | null;
+            timeWindow?: string | null;
+            notifyOnResolution?: boolean | null;
+            __workerGroup?: string | null;
+        };
+        BackpressureDestConfSettings: {
+            /** @description The output: `type:id`, an id, or a pattern with `*`. */
+            name: string;
+            /**
+             * @description The stretch of time that is looked at.
+             * @default 60s
+             * @example 30s
+             * @example 1h30m
+             */
+            timeWindow?: string;
+            /**
+             * @description true: one message at the start, one at the end. false: one each timeWindow while it lasts.
+             * @default true
+             */
+            notifyOnResolution?: boolean;
+            /** @description Only outputs of this group. */
+            __workerGroup?: string;
+        };
+        BackpressureDestNotification: components["schemas"]["CommonNotification"] & {
+            /** @constant */
+            condition: "backpressure-dest";
+            conf: components["schemas"]["BackpressureDestConf"];
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            condition: "backpressure-dest";
+        };
+        BackpressureDestNotificationSettings: components["schemas"]["CommonNotificationSettings"] & {
+            /** @constant */
+            condition: "backpressure-dest";
+            conf: components["schemas"]["BackpressureDestConfSettings"];
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            condition: "backpressure-dest";
         };
         Backtest: {
             notification: string;
@@ -2382,6 +2440,127 @@ export interface components {
              * @description When it ends, in the same way; left out, now.
              */
             to?: string;
+        };
+        BaselineConf: {
+            /** @description The input or output: `type:id`, an id, or a pattern with `*`. */
+            name: string;
+            /**
+             * @description The stretch of time whose data is added up.
+             * @default 1h
+             * @example 30s
+             * @example 1h30m
+             */
+            timeWindow: string;
+            /**
+             * @description true: one message at the start, one at the end. false: one each timeWindow while it lasts.
+             * @default true
+             */
+            notifyOnResolution: boolean;
+            /** @description Only inputs or outputs of this group. */
+            __workerGroup?: string;
+            /**
+             * @description Only this kind; left out, both.
+             * @enum {string}
+             */
+            kind?: "input" | "output";
+            /**
+             * @description What is compared.
+             * @enum {string}
+             */
+            metric: "bytes" | "events";
+            /**
+             * @description Whether less than usual is an alarm, more, or both.
+             * @default low
+             * @enum {string}
+             */
+            direction: "low" | "high" | "both";
+            /**
+             * @description How many times the usual spread it may be away from what is usual; less alerts sooner.
+             * @default 3
+             */
+            sensitivity: number;
+            /**
+             * @description Time zone whose clock tells the time of day, so that a change of the clock moves it.
+             * @default UTC
+             */
+            timezone: string;
+        };
+        BaselineConfChange: {
+            name?: string | null;
+            timeWindow?: string | null;
+            notifyOnResolution?: boolean | null;
+            __workerGroup?: string | null;
+            kind?: ("input" | "output") | null;
+            metric?: ("bytes" | "events") | null;
+            direction?: ("low" | "high" | "both") | null;
+            sensitivity?: number | null;
+            timezone?: string | null;
+        };
+        BaselineConfSettings: {
+            /** @description The input or output: `type:id`, an id, or a pattern with `*`. */
+            name: string;
+            /**
+             * @description The stretch of time whose data is added up.
+             * @default 1h
+             * @example 30s
+             * @example 1h30m
+             */
+            timeWindow?: string;
+            /**
+             * @description true: one message at the start, one at the end. false: one each timeWindow while it lasts.
+             * @default true
+             */
+            notifyOnResolution?: boolean;
+            /** @description Only inputs or outputs of this group. */
+            __workerGroup?: string;
+            /**
+             * @description Only this kind; left out, both.
+             * @enum {string}
+             */
+            kind?: "input" | "output";
+            /**
+             * @description What is compared.
+             * @enum {string}
+             */
+            metric: "bytes" | "events";
+            /**
+             * @description Whether less than usual is an alarm, more, or both.
+             * @default low
+             * @enum {string}
+             */
+            direction?: "low" | "high" | "both";
+            /**
+             * @description How many times the usual spread it may be away from what is usual; less alerts sooner.
+             * @default 3
+             */
+            sensitivity?: number;
+            /**
+             * @description Time zone whose clock tells the time of day, so that a change of the clock moves it.
+             * @default UTC
+             */
+            timezone?: string;
+        };
+        BaselineNotification: components["schemas"]["CommonNotification"] & {
+            /** @constant */
+            condition: "baseline";
+            conf: components["schemas"]["BaselineConf"];
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            condition: "baseline";
+        };
+        BaselineNotificationSettings: components["schemas"]["CommonNotificationSettings"] & {
+            /** @constant */
+            condition: "baseline";
+            conf: components["schemas"]["BaselineConfSettings"];
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            condition: "baseline";
         };
         Branch: {
             id: string;
@@ -2517,6 +2696,71 @@ export interface components {
              */
             severity?: "info" | "warn" | "error" | "fatal";
         };
+        CertificateExpirationConf: {
+            /**
+             * @description The certificate: its key, or a pattern with `*`.
+             * @default *
+             */
+            name: string;
+            /**
+             * @description How long before its end it alerts.
+             * @default 14d
+             * @example 30s
+             * @example 1h30m
+             */
+            within: string;
+            /**
+             * @description true: one message at the start, one at the end. false: one each day while it lasts.
+             * @default true
+             */
+            notifyOnResolution: boolean;
+        };
+        CertificateExpirationConfChange: {
+            name?: string | null;
+            within?: string | null;
+            notifyOnResolution?: boolean | null;
+        };
+        CertificateExpirationConfSettings: {
+            /**
+             * @description The certificate: its key, or a pattern with `*`.
+             * @default *
+             */
+            name?: string;
+            /**
+             * @description How long before its end it alerts.
+             * @default 14d
+             * @example 30s
+             * @example 1h30m
+             */
+            within?: string;
+            /**
+             * @description true: one message at the start, one at the end. false: one each day while it lasts.
+             * @default true
+             */
+            notifyOnResolution?: boolean;
+        };
+        CertificateExpirationNotification: components["schemas"]["CommonNotification"] & {
+            /** @constant */
+            condition: "certificate-expiration";
+            conf: components["schemas"]["CertificateExpirationConf"];
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            condition: "certificate-expiration";
+        };
+        CertificateExpirationNotificationSettings: components["schemas"]["CommonNotificationSettings"] & {
+            /** @constant */
+            condition: "certificate-expiration";
+            conf?: components["schemas"]["CertificateExpirationConfSettings"];
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            condition: "certificate-expiration";
+        };
         Commit: {
             branch: string;
             /** @description Id of the version. */
@@ -2541,6 +2785,292 @@ export interface components {
             message?: string;
             effective?: boolean;
             files?: string[];
+        };
+        CommonNotification: {
+            /** @description Unique identifier of the notification. */
+            id: string;
+            /**
+             * @description A disabled notification is not evaluated.
+             * @default false
+             */
+            disabled: boolean;
+            /**
+             * @description When the notification triggers.
+             * @enum {string}
+             */
+            condition: "no-data" | "high-volume" | "low-volume" | "unhealthy-source" | "source-errors" | "persistent-queue-usage-source" | "no-data-dest" | "high-volume-dest" | "low-volume-dest" | "unhealthy-dest" | "backpressure-dest" | "persistent-queue-usage" | "dropped-events" | "pipeline-unreachable" | "certificate-expiration" | "credential-expiration" | "expression" | "baseline" | "heartbeat" | "license-expiration" | "search" | "monitor-alerts";
+            /**
+             * @description Ids of the targets that receive it.
+             * @default []
+             */
+            targets: string[];
+            /**
+             * @description What single targets need to know, such as the recipients of mail; alone it delivers nothing.
+             * @default []
+             */
+            targetConfigs: {
+                /** @description Id of the target. */
+                id: string;
+                /** @description What an smtp target needs to know; for no other type. */
+                conf?: {
+                    /** @description Subject of the mail; a field of the event stands as `${field}`. */
+                    subject?: string;
+                    /** @description Text of the mail; a field of the event stands as `${field}`. */
+                    body?: string;
+                    /** @description Who gets the mail. */
+                    emailRecipient: {
+                        /** @description Addresses of the recipients, with commas between. */
+                        to: string;
+                        /** @description Addresses that get a copy. */
+                        cc?: string;
+                        /** @description Addresses that get a copy nobody else sees. */
+                        bcc?: string;
+                    };
+                };
+            }[];
+            /** @description The condition's own settings. */
+            conf: unknown;
+            /**
+             * @description Group the notification belongs to.
+             * @default default
+             */
+            group: string;
+            /** @description Fields that are added to its events. */
+            metadata?: {
+                /** @description Name of the field. */
+                name: string;
+                /** @description Expression that gives its value; a text stands in quotes: `'production'`. */
+                value: string;
+            }[];
+            /** @description What the reader of the message should know. */
+            description?: string;
+            /** @description Where the reader of the message finds what to do. */
+            runbookUrl?: string;
+            /**
+             * @description Severity of its alarms; a resolution is info.
+             * @default warn
+             * @enum {string}
+             */
+            severity: "info" | "warn" | "error" | "fatal";
+            /**
+             * @description How long the condition must hold before the alarm.
+             * @default 0s
+             * @example 30s
+             * @example 1h30m
+             */
+            for: string;
+            /**
+             * @description How long the alarm stays after the condition is not met any more; it ends when it was not met all that time.
+             * @default 0s
+             * @example 30s
+             * @example 1h30m
+             */
+            keepFiringFor: string;
+            /** @description More changes of the condition than this within flapWindow are one alarm; left out, each is notified. */
+            flapThreshold?: number;
+            /**
+             * @description Where changes are counted, and how long a flapping alarm stays without one; 1h when left out.
+             * @example 30s
+             * @example 1h30m
+             */
+            flapWindow?: string;
+            /**
+             * @description Remind while the alarm lasts, this often.
+             * @example 30s
+             * @example 1h30m
+             */
+            repeatInterval?: string;
+            /**
+             * @description How long after its alarm an open incident that nobody has acknowledged goes to escalateTo as well.
+             * @example 30s
+             * @example 1h30m
+             */
+            escalateAfter?: string;
+            /** @description Ids of the targets that it goes to then; they get its end, too. */
+            escalateTo?: string[];
+            /** @description Fields of the event; events that agree in all of them are sent as one message. */
+            groupBy?: string[];
+            /**
+             * @description How long a new group waits for more events; 30s when left out.
+             * @example 30s
+             * @example 1h30m
+             */
+            groupWait?: string;
+            /**
+             * @description How long a group that was sent waits before it is sent again with more events; 5m when left out.
+             * @example 30s
+             * @example 1h30m
+             */
+            groupInterval?: string;
+            /**
+             * @description When its alarms are held back; the ends of alarms that were sent are not.
+             * @default []
+             */
+            muteWindows: {
+                /** @description Spans of the day: '22:00-06:00'. */
+                times?: string[];
+                /** @description Weekdays: 'sat', or 'mon-fri'. */
+                weekdays?: string[];
+                /** @description Days of the month; negative ones count from its end. */
+                daysOfMonth?: number[];
+                /** @description Months, 1 to 12. */
+                months?: number[];
+                /**
+                 * @description Time zone in which times and days are meant.
+                 * @default UTC
+                 */
+                timezone: string;
+            }[];
+            /** @description In lists. */
+            headgate?: {
+                /** @description Why it never alerts, where its pattern matches nothing that was seen. */
+                warning?: string;
+                /** @description What evaluating it takes; in workspaces that have a quota of it. */
+                evaluation?: {
+                    /** @description Milliseconds that one evaluation takes, by the clock. */
+                    milliseconds: number;
+                    /** @description True for the one of the workspace that takes most. */
+                    isHeaviest: boolean;
+                    /** @description For how long not every notification of the workspace has been evaluated; left out while all are, within `hosted.quotas.evaluationMsPerSecond`. */
+                    lateMs?: number;
+                };
+            };
+        };
+        CommonNotificationSettings: {
+            /** @description Unique identifier of the notification. */
+            id: string;
+            /**
+             * @description A disabled notification is not evaluated.
+             * @default false
+             */
+            disabled?: boolean;
+            /**
+             * @description When the notification triggers.
+             * @enum {string}
+             */
+            condition: "no-data" | "high-volume" | "low-volume" | "unhealthy-source" | "source-errors" | "persistent-queue-usage-source" | "no-data-dest" | "high-volume-dest" | "low-volume-dest" | "unhealthy-dest" | "backpressure-dest" | "persistent-queue-usage" | "dropped-events" | "pipeline-unreachable" | "certificate-expiration" | "credential-expiration" | "expression" | "baseline" | "heartbeat" | "license-expiration" | "search" | "monitor-alerts";
+            /**
+             * @description Ids of the targets that receive it.
+             * @default []
+             */
+            targets?: string[];
+            /**
+             * @description What single targets need to know, such as the recipients of mail; alone it delivers nothing.
+             * @default []
+             */
+            targetConfigs?: {
+                /** @description Id of the target. */
+                id: string;
+                /** @description What an smtp target needs to know; for no other type. */
+                conf?: {
+                    /** @description Subject of the mail; a field of the event stands as `${field}`. */
+                    subject?: string;
+                    /** @description Text of the mail; a field of the event stands as `${field}`. */
+                    body?: string;
+                    /** @description Who gets the mail. */
+                    emailRecipient: {
+                        /** @description Addresses of the recipients, with commas between. */
+                        to: string;
+                        /** @description Addresses that get a copy. */
+                        cc?: string;
+                        /** @description Addresses that get a copy nobody else sees. */
+                        bcc?: string;
+                    };
+                };
+            }[];
+            /** @description The condition's own settings. */
+            conf?: unknown;
+            /**
+             * @description Group the notification belongs to.
+             * @default default
+             */
+            group?: string;
+            /** @description Fields that are added to its events. */
+            metadata?: {
+                /** @description Name of the field. */
+                name: string;
+                /** @description Expression that gives its value; a text stands in quotes: `'production'`. */
+                value: string;
+            }[];
+            /** @description What the reader of the message should know. */
+            description?: string;
+            /** @description Where the reader of the message finds what to do. */
+            runbookUrl?: string;
+            /**
+             * @description Severity of its alarms; a resolution is info.
+             * @default warn
+             * @enum {string}
+             */
+            severity?: "info" | "warn" | "error" | "fatal";
+            /**
+             * @description How long the condition must hold before the alarm.
+             * @default 0s
+             * @example 30s
+             * @example 1h30m
+             */
+            for?: string;
+            /**
+             * @description How long the alarm stays after the condition is not met any more; it ends when it was not met all that time.
+             * @default 0s
+             * @example 30s
+             * @example 1h30m
+             */
+            keepFiringFor?: string;
+            /** @description More changes of the condition than this within flapWindow are one alarm; left out, each is notified. */
+            flapThreshold?: number;
+            /**
+             * @description Where changes are counted, and how long a flapping alarm stays without one; 1h when left out.
+             * @example 30s
+             * @example 1h30m
+             */
+            flapWindow?: string;
+            /**
+             * @description Remind while the alarm lasts, this often.
+             * @example 30s
+             * @example 1h30m
+             */
+            repeatInterval?: string;
+            /**
+             * @description How long after its alarm an open incident that nobody has acknowledged goes to escalateTo as well.
+             * @example 30s
+             * @example 1h30m
+             */
+            escalateAfter?: string;
+            /** @description Ids of the targets that it goes to then; they get its end, too. */
+            escalateTo?: string[];
+            /** @description Fields of the event; events that agree in all of them are sent as one message. */
+            groupBy?: string[];
+            /**
+             * @description How long a new group waits for more events; 30s when left out.
+             * @example 30s
+             * @example 1h30m
+             */
+            groupWait?: string;
+            /**
+             * @description How long a group that was sent waits before it is sent again with more events; 5m when left out.
+             * @example 30s
+             * @example 1h30m
+             */
+            groupInterval?: string;
+            /**
+             * @description When its alarms are held back; the ends of alarms that were sent are not.
+             * @default []
+             */
+            muteWindows?: {
+                /** @description Spans of the day: '22:00-06:00'. */
+                times?: string[];
+                /** @description Weekdays: 'sat', or 'mon-fri'. */
+                weekdays?: string[];
+                /** @description Days of the month; negative ones count from its end. */
+                daysOfMonth?: number[];
+                /** @description Months, 1 to 12. */
+                months?: number[];
+                /**
+                 * @description Time zone in which times and days are meant.
+                 * @default UTC
+                 */
+                timezone?: string;
+            }[];
         };
         ComponentMetrics: {
             [key: string]: {
@@ -2682,6 +3212,71 @@ export interface components {
             files: {
                 [key: string]: string;
             };
+        };
+        CredentialExpirationConf: {
+            /**
+             * @description The credential: its key, or a pattern with `*`.
+             * @default *
+             */
+            name: string;
+            /**
+             * @description How long before its end it alerts.
+             * @default 7d
+             * @example 30s
+             * @example 1h30m
+             */
+            within: string;
+            /**
+             * @description true: one message at the start, one at the end. false: one each day while it lasts.
+             * @default true
+             */
+            notifyOnResolution: boolean;
+        };
+        CredentialExpirationConfChange: {
+            name?: string | null;
+            within?: string | null;
+            notifyOnResolution?: boolean | null;
+        };
+        CredentialExpirationConfSettings: {
+            /**
+             * @description The credential: its key, or a pattern with `*`.
+             * @default *
+             */
+            name?: string;
+            /**
+             * @description How long before its end it alerts.
+             * @default 7d
+             * @example 30s
+             * @example 1h30m
+             */
+            within?: string;
+            /**
+             * @description true: one message at the start, one at the end. false: one each day while it lasts.
+             * @default true
+             */
+            notifyOnResolution?: boolean;
+        };
+        CredentialExpirationNotification: components["schemas"]["CommonNotification"] & {
+            /** @constant */
+            condition: "credential-expiration";
+            conf: components["schemas"]["CredentialExpirationConf"];
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            condition: "credential-expiration";
+        };
+        CredentialExpirationNotificationSettings: components["schemas"]["CommonNotificationSettings"] & {
+            /** @constant */
+            condition: "credential-expiration";
+            conf?: components["schemas"]["CredentialExpirationConfSettings"];
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            condition: "credential-expiration";
         };
         Credentials: {
             username: string;
@@ -2907,6 +3502,92 @@ export interface components {
             event?: {
                 [key: string]: unknown;
             };
+        };
+        DroppedEventsConf: {
+            /** @description The input or output: `type:id`, an id, or a pattern with `*`. */
+            name: string;
+            /**
+             * @description The stretch of time that is counted over.
+             * @default 60s
+             * @example 30s
+             * @example 1h30m
+             */
+            timeWindow: string;
+            /**
+             * @description true: one message at the start, one at the end. false: one each timeWindow while it lasts.
+             * @default true
+             */
+            notifyOnResolution: boolean;
+            /** @description Only inputs or outputs of this group. */
+            __workerGroup?: string;
+            /**
+             * @description More than so many are an alarm.
+             * @default 0
+             */
+            threshold: number;
+            /**
+             * @description Only this kind; left out, both.
+             * @enum {string}
+             */
+            kind?: "input" | "output";
+        };
+        DroppedEventsConfChange: {
+            name?: string | null;
+            timeWindow?: string | null;
+            notifyOnResolution?: boolean | null;
+            __workerGroup?: string | null;
+            threshold?: number | null;
+            kind?: ("input" | "output") | null;
+        };
+        DroppedEventsConfSettings: {
+            /** @description The input or output: `type:id`, an id, or a pattern with `*`. */
+            name: string;
+            /**
+             * @description The stretch of time that is counted over.
+             * @default 60s
+             * @example 30s
+             * @example 1h30m
+             */
+            timeWindow?: string;
+            /**
+             * @description true: one message at the start, one at the end. false: one each timeWindow while it lasts.
+             * @default true
+             */
+            notifyOnResolution?: boolean;
+            /** @description Only inputs or outputs of this group. */
+            __workerGroup?: string;
+            /**
+             * @description More than so many are an alarm.
+             * @default 0
+             */
+            threshold?: number;
+            /**
+             * @description Only this kind; left out, both.
+             * @enum {string}
+             */
+            kind?: "input" | "output";
+        };
+        DroppedEventsNotification: components["schemas"]["CommonNotification"] & {
+            /** @constant */
+            condition: "dropped-events";
+            conf: components["schemas"]["DroppedEventsConf"];
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            condition: "dropped-events";
+        };
+        DroppedEventsNotificationSettings: components["schemas"]["CommonNotificationSettings"] & {
+            /** @constant */
+            condition: "dropped-events";
+            conf: components["schemas"]["DroppedEventsConfSettings"];
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            condition: "dropped-events";
         };
         Engine: {
             /** @description Id of the pipeline. */
@@ -3140,6 +3821,86 @@ export interface components {
         ExportMetricsRequest: {
             [key: string]: unknown;
         };
+        ExpressionConf: {
+            /** @description The input or output: `type:id`, an id, or a pattern with `*`. */
+            name: string;
+            /**
+             * @description The stretch of time whose data is added up.
+             * @default 60s
+             * @example 30s
+             * @example 1h30m
+             */
+            timeWindow: string;
+            /**
+             * @description true: one message at the start, one at the end. false: one each timeWindow while it lasts.
+             * @default true
+             */
+            notifyOnResolution: boolean;
+            /** @description Only inputs or outputs of this group. */
+            __workerGroup?: string;
+            /**
+             * @description Only this kind; left out, both.
+             * @enum {string}
+             */
+            kind?: "input" | "output";
+            /** @description True is an alarm. It sees `in_events`, `in_bytes`, `out_events`, `out_bytes`, `errors` and `dropped` of the window, each also as `…_per_second`, the gauges `blocked`, `queue_size`, `queue_capacity` and `up`, `replicas`, and `silent_seconds`. */
+            expression: string;
+        };
+        ExpressionConfChange: {
+            name?: string | null;
+            timeWindow?: string | null;
+            notifyOnResolution?: boolean | null;
+            __workerGroup?: string | null;
+            kind?: ("input" | "output") | null;
+            expression?: string | null;
+        };
+        ExpressionConfSettings: {
+            /** @description The input or output: `type:id`, an id, or a pattern with `*`. */
+            name: string;
+            /**
+             * @description The stretch of time whose data is added up.
+             * @default 60s
+             * @example 30s
+             * @example 1h30m
+             */
+            timeWindow?: string;
+            /**
+             * @description true: one message at the start, one at the end. false: one each timeWindow while it lasts.
+             * @default true
+             */
+            notifyOnResolution?: boolean;
+            /** @description Only inputs or outputs of this group. */
+            __workerGroup?: string;
+            /**
+             * @description Only this kind; left out, both.
+             * @enum {string}
+             */
+            kind?: "input" | "output";
+            /** @description True is an alarm. It sees `in_events`, `in_bytes`, `out_events`, `out_bytes`, `errors` and `dropped` of the window, each also as `…_per_second`, the gauges `blocked`, `queue_size`, `queue_capacity` and `up`, `replicas`, and `silent_seconds`. */
+            expression: string;
+        };
+        ExpressionNotification: components["schemas"]["CommonNotification"] & {
+            /** @constant */
+            condition: "expression";
+            conf: components["schemas"]["ExpressionConf"];
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            condition: "expression";
+        };
+        ExpressionNotificationSettings: components["schemas"]["CommonNotificationSettings"] & {
+            /** @constant */
+            condition: "expression";
+            conf: components["schemas"]["ExpressionConfSettings"];
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            condition: "expression";
+        };
         Group: {
             id: string;
             name: string;
@@ -3163,6 +3924,223 @@ export interface components {
                 /** @constant */
                 state: "inactive";
             };
+        };
+        HeartbeatConf: {
+            /** @description The heartbeat: the `key` of what is posted, or a pattern with `*` for all that have come at least once. */
+            name: string;
+            /**
+             * @description How often it is expected, with what it may be late.
+             * @default 60s
+             * @example 30s
+             * @example 1h30m
+             */
+            timeWindow: string;
+            /**
+             * @description true: one message at the start, one at the end. false: one each timeWindow while it lasts.
+             * @default true
+             */
+            notifyOnResolution: boolean;
+        };
+        HeartbeatConfChange: {
+            name?: string | null;
+            timeWindow?: string | null;
+            notifyOnResolution?: boolean | null;
+        };
+        HeartbeatConfSettings: {
+            /** @description The heartbeat: the `key` of what is posted, or a pattern with `*` for all that have come at least once. */
+            name: string;
+            /**
+             * @description How often it is expected, with what it may be late.
+             * @default 60s
+             * @example 30s
+             * @example 1h30m
+             */
+            timeWindow?: string;
+            /**
+             * @description true: one message at the start, one at the end. false: one each timeWindow while it lasts.
+             * @default true
+             */
+            notifyOnResolution?: boolean;
+        };
+        HeartbeatNotification: components["schemas"]["CommonNotification"] & {
+            /** @constant */
+            condition: "heartbeat";
+            conf: components["schemas"]["HeartbeatConf"];
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            condition: "heartbeat";
+        };
+        HeartbeatNotificationSettings: components["schemas"]["CommonNotificationSettings"] & {
+            /** @constant */
+            condition: "heartbeat";
+            conf: components["schemas"]["HeartbeatConfSettings"];
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            condition: "heartbeat";
+        };
+        HighVolumeConf: {
+            /** @description The input: `type:id`, an id, or a pattern with `*`. */
+            name: string;
+            /**
+             * @description The stretch of time whose data is added up.
+             * @default 60s
+             * @example 30s
+             * @example 1h30m
+             */
+            timeWindow: string;
+            /**
+             * @description true: one message at the start, one at the end. false: one each timeWindow while it lasts.
+             * @default true
+             */
+            notifyOnResolution: boolean;
+            /** @description Only inputs of this group. */
+            __workerGroup?: string;
+            /**
+             * @description Bytes, as in 500, 10MB or 1G (units of 1,024), or events, as in 10000 events.
+             * @example 500
+             * @example 10MB
+             * @example 10000 events
+             */
+            dataVolume: string;
+        };
+        HighVolumeConfChange: {
+            name?: string | null;
+            timeWindow?: string | null;
+            notifyOnResolution?: boolean | null;
+            __workerGroup?: string | null;
+            dataVolume?: string | null;
+        };
+        HighVolumeConfSettings: {
+            /** @description The input: `type:id`, an id, or a pattern with `*`. */
+            name: string;
+            /**
+             * @description The stretch of time whose data is added up.
+             * @default 60s
+             * @example 30s
+             * @example 1h30m
+             */
+            timeWindow?: string;
+            /**
+             * @description true: one message at the start, one at the end. false: one each timeWindow while it lasts.
+             * @default true
+             */
+            notifyOnResolution?: boolean;
+            /** @description Only inputs of this group. */
+            __workerGroup?: string;
+            /**
+             * @description Bytes, as in 500, 10MB or 1G (units of 1,024), or events, as in 10000 events.
+             * @example 500
+             * @example 10MB
+             * @example 10000 events
+             */
+            dataVolume: string;
+        };
+        HighVolumeDestConf: {
+            /** @description The output: `type:id`, an id, or a pattern with `*`. */
+            name: string;
+            /**
+             * @description The stretch of time whose data is added up.
+             * @default 60s
+             * @example 30s
+             * @example 1h30m
+             */
+            timeWindow: string;
+            /**
+             * @description true: one message at the start, one at the end. false: one each timeWindow while it lasts.
+             * @default true
+             */
+            notifyOnResolution: boolean;
+            /** @description Only outputs of this group. */
+            __workerGroup?: string;
+            /**
+             * @description Bytes, as in 500, 10MB or 1G (units of 1,024), or events, as in 10000 events.
+             * @example 500
+             * @example 10MB
+             * @example 10000 events
+             */
+            dataVolume: string;
+        };
+        HighVolumeDestConfChange: {
+            name?: string | null;
+            timeWindow?: string | null;
+            notifyOnResolution?: boolean | null;
+            __workerGroup?: string | null;
+            dataVolume?: string | null;
+        };
+        HighVolumeDestConfSettings: {
+            /** @description The output: `type:id`, an id, or a pattern with `*`. */
+            name: string;
+            /**
+             * @description The stretch of time whose data is added up.
+             * @default 60s
+             * @example 30s
+             * @example 1h30m
+             */
+            timeWindow?: string;
+            /**
+             * @description true: one message at the start, one at the end. false: one each timeWindow while it lasts.
+             * @default true
+             */
+            notifyOnResolution?: boolean;
+            /** @description Only outputs of this group. */
+            __workerGroup?: string;
+            /**
+             * @description Bytes, as in 500, 10MB or 1G (units of 1,024), or events, as in 10000 events.
+             * @example 500
+             * @example 10MB
+             * @example 10000 events
+             */
+            dataVolume: string;
+        };
+        HighVolumeDestNotification: components["schemas"]["CommonNotification"] & {
+            /** @constant */
+            condition: "high-volume-dest";
+            conf: components["schemas"]["HighVolumeDestConf"];
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            condition: "high-volume-dest";
+        };
+        HighVolumeDestNotificationSettings: components["schemas"]["CommonNotificationSettings"] & {
+            /** @constant */
+            condition: "high-volume-dest";
+            conf: components["schemas"]["HighVolumeDestConfSettings"];
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            condition: "high-volume-dest";
+        };
+        HighVolumeNotification: components["schemas"]["CommonNotification"] & {
+            /** @constant */
+            condition: "high-volume";
+            conf: components["schemas"]["HighVolumeConf"];
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            condition: "high-volume";
+        };
+        HighVolumeNotificationSettings: components["schemas"]["CommonNotificationSettings"] & {
+            /** @constant */
+            condition: "high-volume";
+            conf: components["schemas"]["HighVolumeConfSettings"];
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            condition: "high-volume";
         };
         Hint: {
             /**
@@ -3619,11 +4597,194 @@ export interface components {
              */
             algorithm?: "RS256" | "ES256";
         };
+        LicenseExpirationConf: Record<string, never>;
+        LicenseExpirationConfChange: Record<string, never>;
+        LicenseExpirationConfSettings: Record<string, never>;
+        LicenseExpirationNotification: components["schemas"]["CommonNotification"] & {
+            /** @constant */
+            condition: "license-expiration";
+            conf: components["schemas"]["LicenseExpirationConf"];
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            condition: "license-expiration";
+        };
+        LicenseExpirationNotificationSettings: components["schemas"]["CommonNotificationSettings"] & {
+            /** @constant */
+            condition: "license-expiration";
+            conf?: components["schemas"]["LicenseExpirationConfSettings"];
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            condition: "license-expiration";
+        };
         Login: {
             /** @description The whole value of the header Authorization: it begins with the word Bearer. */
             token: string;
             /** @description Whether the password must be changed before anything else. */
             forcePasswordChange: boolean;
+        };
+        LowVolumeConf: {
+            /** @description The input: `type:id`, an id, or a pattern with `*`. */
+            name: string;
+            /**
+             * @description The stretch of time whose data is added up.
+             * @default 60s
+             * @example 30s
+             * @example 1h30m
+             */
+            timeWindow: string;
+            /**
+             * @description true: one message at the start, one at the end. false: one each timeWindow while it lasts.
+             * @default true
+             */
+            notifyOnResolution: boolean;
+            /** @description Only inputs of this group. */
+            __workerGroup?: string;
+            /**
+             * @description Bytes, as in 500, 10MB or 1G (units of 1,024), or events, as in 10000 events.
+             * @example 500
+             * @example 10MB
+             * @example 10000 events
+             */
+            dataVolume: string;
+        };
+        LowVolumeConfChange: {
+            name?: string | null;
+            timeWindow?: string | null;
+            notifyOnResolution?: boolean | null;
+            __workerGroup?: string | null;
+            dataVolume?: string | null;
+        };
+        LowVolumeConfSettings: {
+            /** @description The input: `type:id`, an id, or a pattern with `*`. */
+            name: string;
+            /**
+             * @description The stretch of time whose data is added up.
+             * @default 60s
+             * @example 30s
+             * @example 1h30m
+             */
+            timeWindow?: string;
+            /**
+             * @description true: one message at the start, one at the end. false: one each timeWindow while it lasts.
+             * @default true
+             */
+            notifyOnResolution?: boolean;
+            /** @description Only inputs of this group. */
+            __workerGroup?: string;
+            /**
+             * @description Bytes, as in 500, 10MB or 1G (units of 1,024), or events, as in 10000 events.
+             * @example 500
+             * @example 10MB
+             * @example 10000 events
+             */
+            dataVolume: string;
+        };
+        LowVolumeDestConf: {
+            /** @description The output: `type:id`, an id, or a pattern with `*`. */
+            name: string;
+            /**
+             * @description The stretch of time whose data is added up.
+             * @default 60s
+             * @example 30s
+             * @example 1h30m
+             */
+            timeWindow: string;
+            /**
+             * @description true: one message at the start, one at the end. false: one each timeWindow while it lasts.
+             * @default true
+             */
+            notifyOnResolution: boolean;
+            /** @description Only outputs of this group. */
+            __workerGroup?: string;
+            /**
+             * @description Bytes, as in 500, 10MB or 1G (units of 1,024), or events, as in 10000 events.
+             * @example 500
+             * @example 10MB
+             * @example 10000 events
+             */
+            dataVolume: string;
+        };
+        LowVolumeDestConfChange: {
+            name?: string | null;
+            timeWindow?: string | null;
+            notifyOnResolution?: boolean | null;
+            __workerGroup?: string | null;
+            dataVolume?: string | null;
+        };
+        LowVolumeDestConfSettings: {
+            /** @description The output: `type:id`, an id, or a pattern with `*`. */
+            name: string;
+            /**
+             * @description The stretch of time whose data is added up.
+             * @default 60s
+             * @example 30s
+             * @example 1h30m
+             */
+            timeWindow?: string;
+            /**
+             * @description true: one message at the start, one at the end. false: one each timeWindow while it lasts.
+             * @default true
+             */
+            notifyOnResolution?: boolean;
+            /** @description Only outputs of this group. */
+            __workerGroup?: string;
+            /**
+             * @description Bytes, as in 500, 10MB or 1G (units of 1,024), or events, as in 10000 events.
+             * @example 500
+             * @example 10MB
+             * @example 10000 events
+             */
+            dataVolume: string;
+        };
+        LowVolumeDestNotification: components["schemas"]["CommonNotification"] & {
+            /** @constant */
+            condition: "low-volume-dest";
+            conf: components["schemas"]["LowVolumeDestConf"];
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            condition: "low-volume-dest";
+        };
+        LowVolumeDestNotificationSettings: components["schemas"]["CommonNotificationSettings"] & {
+            /** @constant */
+            condition: "low-volume-dest";
+            conf: components["schemas"]["LowVolumeDestConfSettings"];
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            condition: "low-volume-dest";
+        };
+        LowVolumeNotification: components["schemas"]["CommonNotification"] & {
+            /** @constant */
+            condition: "low-volume";
+            conf: components["schemas"]["LowVolumeConf"];
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            condition: "low-volume";
+        };
+        LowVolumeNotificationSettings: components["schemas"]["CommonNotificationSettings"] & {
+            /** @constant */
+            condition: "low-volume";
+            conf: components["schemas"]["LowVolumeConfSettings"];
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            condition: "low-volume";
         };
         Me: {
             id: string;
@@ -3674,6 +4835,31 @@ export interface components {
              * @example 1h30m
              */
             step?: string;
+        };
+        MonitorAlertsConf: Record<string, never>;
+        MonitorAlertsConfChange: Record<string, never>;
+        MonitorAlertsConfSettings: Record<string, never>;
+        MonitorAlertsNotification: components["schemas"]["CommonNotification"] & {
+            /** @constant */
+            condition: "monitor-alerts";
+            conf: components["schemas"]["MonitorAlertsConf"];
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            condition: "monitor-alerts";
+        };
+        MonitorAlertsNotificationSettings: components["schemas"]["CommonNotificationSettings"] & {
+            /** @constant */
+            condition: "monitor-alerts";
+            conf?: components["schemas"]["MonitorAlertsConfSettings"];
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            condition: "monitor-alerts";
         };
         NewIngestToken: {
             /** @description Left out, one is made. */
@@ -3768,161 +4954,135 @@ export interface components {
             /** @description Whether the first login may do nothing but choose another password; for people it does, by default. */
             forcePasswordChange?: boolean;
         };
-        Notification: {
-            /** @description Unique identifier of the notification. */
-            id: string;
+        NoDataConf: {
+            /** @description The input: `type:id`, an id, or a pattern with `*`. */
+            name: string;
             /**
-             * @description A disabled notification is not evaluated.
-             * @default false
-             */
-            disabled: boolean;
-            /**
-             * @description When the notification triggers.
-             * @enum {string}
-             */
-            condition: "no-data" | "high-volume" | "low-volume" | "unhealthy-source" | "source-errors" | "persistent-queue-usage-source" | "no-data-dest" | "high-volume-dest" | "low-volume-dest" | "unhealthy-dest" | "backpressure-dest" | "persistent-queue-usage" | "dropped-events" | "pipeline-unreachable" | "certificate-expiration" | "credential-expiration" | "expression" | "baseline" | "heartbeat" | "license-expiration" | "search" | "monitor-alerts";
-            /**
-             * @description Ids of the targets that receive it.
-             * @default []
-             */
-            targets: string[];
-            /**
-             * @description What single targets need to know, such as the recipients of mail; alone it delivers nothing.
-             * @default []
-             */
-            targetConfigs: {
-                /** @description Id of the target. */
-                id: string;
-                /** @description What an smtp target needs to know; for no other type. */
-                conf?: {
-                    /** @description Subject of the mail; a field of the event stands as `${field}`. */
-                    subject?: string;
-                    /** @description Text of the mail; a field of the event stands as `${field}`. */
-                    body?: string;
-                    /** @description Who gets the mail. */
-                    emailRecipient: {
-                        /** @description Addresses of the recipients, with commas between. */
-                        to: string;
-                        /** @description Addresses that get a copy. */
-                        cc?: string;
-                        /** @description Addresses that get a copy nobody else sees. */
-                        bcc?: string;
-                    };
-                };
-            }[];
-            /**
-             * @description The condition's own settings.
-             * @default {}
-             */
-            conf: {
-                [key: string]: unknown;
-            };
-            /**
-             * @description Group the notification belongs to.
-             * @default default
-             */
-            group: string;
-            /** @description Fields that are added to its events. */
-            metadata?: {
-                /** @description Name of the field. */
-                name: string;
-                /** @description Expression that gives its value; a text stands in quotes: `'production'`. */
-                value: string;
-            }[];
-            /** @description What the reader of the message should know. */
-            description?: string;
-            /** @description Where the reader of the message finds what to do. */
-            runbookUrl?: string;
-            /**
-             * @description Severity of its alarms; a resolution is info.
-             * @default warn
-             * @enum {string}
-             */
-            severity: "info" | "warn" | "error" | "fatal";
-            /**
-             * @description How long the condition must hold before the alarm.
-             * @default 0s
+             * @description How long an input may be silent.
+             * @default 60s
              * @example 30s
              * @example 1h30m
              */
-            for: string;
+            timeWindow: string;
             /**
-             * @description How long the alarm stays after the condition is not met any more; it ends when it was not met all that time.
-             * @default 0s
-             * @example 30s
-             * @example 1h30m
+             * @description true: one message at the start, one at the end. false: one each timeWindow while it lasts.
+             * @default true
              */
-            keepFiringFor: string;
-            /** @description More changes of the condition than this within flapWindow are one alarm; left out, each is notified. */
-            flapThreshold?: number;
-            /**
-             * @description Where changes are counted, and how long a flapping alarm stays without one; 1h when left out.
-             * @example 30s
-             * @example 1h30m
-             */
-            flapWindow?: string;
-            /**
-             * @description Remind while the alarm lasts, this often.
-             * @example 30s
-             * @example 1h30m
-             */
-            repeatInterval?: string;
-            /**
-             * @description How long after its alarm an open incident that nobody has acknowledged goes to escalateTo as well.
-             * @example 30s
-             * @example 1h30m
-             */
-            escalateAfter?: string;
-            /** @description Ids of the targets that it goes to then; they get its end, too. */
-            escalateTo?: string[];
-            /** @description Fields of the event; events that agree in all of them are sent as one message. */
-            groupBy?: string[];
-            /**
-             * @description How long a new group waits for more events; 30s when left out.
-             * @example 30s
-             * @example 1h30m
-             */
-            groupWait?: string;
-            /**
-             * @description How long a group that was sent waits before it is sent again with more events; 5m when left out.
-             * @example 30s
-             * @example 1h30m
-             */
-            groupInterval?: string;
-            /**
-             * @description When its alarms are held back; the ends of alarms that were sent are not.
-             * @default []
-             */
-            muteWindows: {
-                /** @description Spans of the day: '22:00-06:00'. */
-                times?: string[];
-                /** @description Weekdays: 'sat', or 'mon-fri'. */
-                weekdays?: string[];
-                /** @description Days of the month; negative ones count from its end. */
-                daysOfMonth?: number[];
-                /** @description Months, 1 to 12. */
-                months?: number[];
-                /**
-                 * @description Time zone in which times and days are meant.
-                 * @default UTC
-                 */
-                timezone: string;
-            }[];
-            /** @description In lists. */
-            headgate?: {
-                /** @description Why it never alerts, where its pattern matches nothing that was seen. */
-                warning?: string;
-                /** @description What evaluating it takes; in workspaces that have a quota of it. */
-                evaluation?: {
-                    /** @description Milliseconds that one evaluation takes, by the clock. */
-                    milliseconds: number;
-                    /** @description True for the one of the workspace that takes most. */
-                    isHeaviest: boolean;
-                    /** @description For how long not every notification of the workspace has been evaluated; left out while all are, within `hosted.quotas.evaluationMsPerSecond`. */
-                    lateMs?: number;
-                };
-            };
+            notifyOnResolution: boolean;
+            /** @description Only inputs of this group. */
+            __workerGroup?: string;
         };
+        NoDataConfChange: {
+            name?: string | null;
+            timeWindow?: string | null;
+            notifyOnResolution?: boolean | null;
+            __workerGroup?: string | null;
+        };
+        NoDataConfSettings: {
+            /** @description The input: `type:id`, an id, or a pattern with `*`. */
+            name: string;
+            /**
+             * @description How long an input may be silent.
+             * @default 60s
+             * @example 30s
+             * @example 1h30m
+             */
+            timeWindow?: string;
+            /**
+             * @description true: one message at the start, one at the end. false: one each timeWindow while it lasts.
+             * @default true
+             */
+            notifyOnResolution?: boolean;
+            /** @description Only inputs of this group. */
+            __workerGroup?: string;
+        };
+        NoDataDestConf: {
+            /** @description The output: `type:id`, an id, or a pattern with `*`. */
+            name: string;
+            /**
+             * @description How long an output may be silent.
+             * @default 60s
+             * @example 30s
+             * @example 1h30m
+             */
+            timeWindow: string;
+            /**
+             * @description true: one message at the start, one at the end. false: one each timeWindow while it lasts.
+             * @default true
+             */
+            notifyOnResolution: boolean;
+            /** @description Only outputs of this group. */
+            __workerGroup?: string;
+        };
+        NoDataDestConfChange: {
+            name?: string | null;
+            timeWindow?: string | null;
+            notifyOnResolution?: boolean | null;
+            __workerGroup?: string | null;
+        };
+        NoDataDestConfSettings: {
+            /** @description The output: `type:id`, an id, or a pattern with `*`. */
+            name: string;
+            /**
+             * @description How long an output may be silent.
+             * @default 60s
+             * @example 30s
+             * @example 1h30m
+             */
+            timeWindow?: string;
+            /**
+             * @description true: one message at the start, one at the end. false: one each timeWindow while it lasts.
+             * @default true
+             */
+            notifyOnResolution?: boolean;
+            /** @description Only outputs of this group. */
+            __workerGroup?: string;
+        };
+        NoDataDestNotification: components["schemas"]["CommonNotification"] & {
+            /** @constant */
+            condition: "no-data-dest";
+            conf: components["schemas"]["NoDataDestConf"];
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            condition: "no-data-dest";
+        };
+        NoDataDestNotificationSettings: components["schemas"]["CommonNotificationSettings"] & {
+            /** @constant */
+            condition: "no-data-dest";
+            conf: components["schemas"]["NoDataDestConfSettings"];
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            condition: "no-data-dest";
+        };
+        NoDataNotification: components["schemas"]["CommonNotification"] & {
+            /** @constant */
+            condition: "no-data";
+            conf: components["schemas"]["NoDataConf"];
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            condition: "no-data";
+        };
+        NoDataNotificationSettings: components["schemas"]["CommonNotificationSettings"] & {
+            /** @constant */
+            condition: "no-data";
+            conf: components["schemas"]["NoDataConfSettings"];
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            condition: "no-data";
+        };
+        Notification: components["schemas"]["NoDataNotification"] | components["schemas"]["HighVolumeNotification"] | components["schemas"]["LowVolumeNotification"] | components["schemas"]["UnhealthySourceNotification"] | components["schemas"]["SourceErrorsNotification"] | components["schemas"]["PersistentQueueUsageSourceNotification"] | components["schemas"]["NoDataDestNotification"] | components["schemas"]["HighVolumeDestNotification"] | components["schemas"]["LowVolumeDestNotification"] | components["schemas"]["UnhealthyDestNotification"] | components["schemas"]["BackpressureDestNotification"] | components["schemas"]["PersistentQueueUsageNotification"] | components["schemas"]["DroppedEventsNotification"] | components["schemas"]["PipelineUnreachableNotification"] | components["schemas"]["CertificateExpirationNotification"] | components["schemas"]["CredentialExpirationNotification"] | components["schemas"]["ExpressionNotification"] | components["schemas"]["BaselineNotification"] | components["schemas"]["HeartbeatNotification"] | components["schemas"]["LicenseExpirationNotification"] | components["schemas"]["SearchNotification"] | components["schemas"]["MonitorAlertsNotification"];
         NotificationChange: {
             id?: string | null;
             disabled?: boolean | null;
@@ -3948,9 +5108,7 @@ export interface components {
                     };
                 };
             }[] | null;
-            conf?: {
-                [key: string]: unknown;
-            } | null;
+            conf?: components["schemas"]["NoDataConfChange"] | components["schemas"]["HighVolumeConfChange"] | components["schemas"]["LowVolumeConfChange"] | components["schemas"]["UnhealthySourceConfChange"] | components["schemas"]["SourceErrorsConfChange"] | components["schemas"]["PersistentQueueUsageSourceConfChange"] | components["schemas"]["NoDataDestConfChange"] | components["schemas"]["HighVolumeDestConfChange"] | components["schemas"]["LowVolumeDestConfChange"] | components["schemas"]["UnhealthyDestConfChange"] | components["schemas"]["BackpressureDestConfChange"] | components["schemas"]["PersistentQueueUsageConfChange"] | components["schemas"]["DroppedEventsConfChange"] | components["schemas"]["PipelineUnreachableConfChange"] | components["schemas"]["CertificateExpirationConfChange"] | components["schemas"]["CredentialExpirationConfChange"] | components["schemas"]["ExpressionConfChange"] | components["schemas"]["BaselineConfChange"] | components["schemas"]["HeartbeatConfChange"] | components["schemas"]["LicenseExpirationConfChange"] | components["schemas"]["SearchConfChange"] | components["schemas"]["MonitorAlertsConfChange"] | null;
             group?: string | null;
             metadata?: {
                 /** @description Name of the field. */
@@ -3987,147 +5145,7 @@ export interface components {
                 timezone?: string;
             }[] | null;
         };
-        NotificationSettings: {
-            /** @description Unique identifier of the notification. */
-            id: string;
-            /**
-             * @description A disabled notification is not evaluated.
-             * @default false
-             */
-            disabled?: boolean;
-            /**
-             * @description When the notification triggers.
-             * @enum {string}
-             */
-            condition: "no-data" | "high-volume" | "low-volume" | "unhealthy-source" | "source-errors" | "persistent-queue-usage-source" | "no-data-dest" | "high-volume-dest" | "low-volume-dest" | "unhealthy-dest" | "backpressure-dest" | "persistent-queue-usage" | "dropped-events" | "pipeline-unreachable" | "certificate-expiration" | "credential-expiration" | "expression" | "baseline" | "heartbeat" | "license-expiration" | "search" | "monitor-alerts";
-            /**
-             * @description Ids of the targets that receive it.
-             * @default []
-             */
-            targets?: string[];
-            /**
-             * @description What single targets need to know, such as the recipients of mail; alone it delivers nothing.
-             * @default []
-             */
-            targetConfigs?: {
-                /** @description Id of the target. */
-                id: string;
-                /** @description What an smtp target needs to know; for no other type. */
-                conf?: {
-                    /** @description Subject of the mail; a field of the event stands as `${field}`. */
-                    subject?: string;
-                    /** @description Text of the mail; a field of the event stands as `${field}`. */
-                    body?: string;
-                    /** @description Who gets the mail. */
-                    emailRecipient: {
-                        /** @description Addresses of the recipients, with commas between. */
-                        to: string;
-                        /** @description Addresses that get a copy. */
-                        cc?: string;
-                        /** @description Addresses that get a copy nobody else sees. */
-                        bcc?: string;
-                    };
-                };
-            }[];
-            /**
-             * @description The condition's own settings.
-             * @default {}
-             */
-            conf?: {
-                [key: string]: unknown;
-            };
-            /**
-             * @description Group the notification belongs to.
-             * @default default
-             */
-            group?: string;
-            /** @description Fields that are added to its events. */
-            metadata?: {
-                /** @description Name of the field. */
-                name: string;
-                /** @description Expression that gives its value; a text stands in quotes: `'production'`. */
-                value: string;
-            }[];
-            /** @description What the reader of the message should know. */
-            description?: string;
-            /** @description Where the reader of the message finds what to do. */
-            runbookUrl?: string;
-            /**
-             * @description Severity of its alarms; a resolution is info.
-             * @default warn
-             * @enum {string}
-             */
-            severity?: "info" | "warn" | "error" | "fatal";
-            /**
-             * @description How long the condition must hold before the alarm.
-             * @default 0s
-             * @example 30s
-             * @example 1h30m
-             */
-            for?: string;
-            /**
-             * @description How long the alarm stays after the condition is not met any more; it ends when it was not met all that time.
-             * @default 0s
-             * @example 30s
-             * @example 1h30m
-             */
-            keepFiringFor?: string;
-            /** @description More changes of the condition than this within flapWindow are one alarm; left out, each is notified. */
-            flapThreshold?: number;
-            /**
-             * @description Where changes are counted, and how long a flapping alarm stays without one; 1h when left out.
-             * @example 30s
-             * @example 1h30m
-             */
-            flapWindow?: string;
-            /**
-             * @description Remind while the alarm lasts, this often.
-             * @example 30s
-             * @example 1h30m
-             */
-            repeatInterval?: string;
-            /**
-             * @description How long after its alarm an open incident that nobody has acknowledged goes to escalateTo as well.
-             * @example 30s
-             * @example 1h30m
-             */
-            escalateAfter?: string;
-            /** @description Ids of the targets that it goes to then; they get its end, too. */
-            escalateTo?: string[];
-            /** @description Fields of the event; events that agree in all of them are sent as one message. */
-            groupBy?: string[];
-            /**
-             * @description How long a new group waits for more events; 30s when left out.
-             * @example 30s
-             * @example 1h30m
-             */
-            groupWait?: string;
-            /**
-             * @description How long a group that was sent waits before it is sent again with more events; 5m when left out.
-             * @example 30s
-             * @example 1h30m
-             */
-            groupInterval?: string;
-            /**
-             * @description When its alarms are held back; the ends of alarms that were sent are not.
-             * @default []
-             */
-            muteWindows?: {
-                /** @description Spans of the day: '22:00-06:00'. */
-                times?: string[];
-                /** @description Weekdays: 'sat', or 'mon-fri'. */
-                weekdays?: string[];
-                /** @description Days of the month; negative ones count from its end. */
-                daysOfMonth?: number[];
-                /** @description Months, 1 to 12. */
-                months?: number[];
-                /**
-                 * @description Time zone in which times and days are meant.
-                 * @default UTC
-                 */
-                timezone?: string;
-            }[];
-        };
+        NotificationSettings: components["schemas"]["NoDataNotificationSettings"] | components["schemas"]["HighVolumeNotificationSettings"] | components["schemas"]["LowVolumeNotificationSettings"] | components["schemas"]["UnhealthySourceNotificationSettings"] | components["schemas"]["SourceErrorsNotificationSettings"] | components["schemas"]["PersistentQueueUsageSourceNotificationSettings"] | components["schemas"]["NoDataDestNotificationSettings"] | components["schemas"]["HighVolumeDestNotificationSettings"] | components["schemas"]["LowVolumeDestNotificationSettings"] | components["schemas"]["UnhealthyDestNotificationSettings"] | components["schemas"]["BackpressureDestNotificationSettings"] | components["schemas"]["PersistentQueueUsageNotificationSettings"] | components["schemas"]["DroppedEventsNotificationSettings"] | components["schemas"]["PipelineUnreachableNotificationSettings"] | components["schemas"]["CertificateExpirationNotificationSettings"] | components["schemas"]["CredentialExpirationNotificationSettings"] | components["schemas"]["ExpressionNotificationSettings"] | components["schemas"]["BaselineNotificationSettings"] | components["schemas"]["HeartbeatNotificationSettings"] | components["schemas"]["LicenseExpirationNotificationSettings"] | components["schemas"]["SearchNotificationSettings"] | components["schemas"]["MonitorAlertsNotificationSettings"];
         NotificationsLogTarget: {
             /** @description Unique identifier of the target. */
             id: string;
@@ -4777,6 +5795,220 @@ export interface components {
              */
             proxyPassword?: string;
         };
+        PersistentQueueUsageConf: {
+            /** @description The output: `type:id`, an id, or a pattern with `*`. */
+            name: string;
+            /**
+             * @description With notifyOnResolution false: how often it notifies while it lasts.
+             * @default 60s
+             * @example 30s
+             * @example 1h30m
+             */
+            timeWindow: string;
+            /**
+             * @description true: one message at the start, one at the end. false: one each timeWindow while it lasts.
+             * @default true
+             */
+            notifyOnResolution: boolean;
+            /** @description Only outputs of this group. */
+            __workerGroup?: string;
+            /**
+             * @description Per cent of the capacity.
+             * @default 90
+             */
+            usageThreshold: number;
+        };
+        PersistentQueueUsageConfChange: {
+            name?: string | null;
+            timeWindow?: string | null;
+            notifyOnResolution?: boolean | null;
+            __workerGroup?: string | null;
+            usageThreshold?: number | null;
+        };
+        PersistentQueueUsageConfSettings: {
+            /** @description The output: `type:id`, an id, or a pattern with `*`. */
+            name: string;
+            /**
+             * @description With notifyOnResolution false: how often it notifies while it lasts.
+             * @default 60s
+             * @example 30s
+             * @example 1h30m
+             */
+            timeWindow?: string;
+            /**
+             * @description true: one message at the start, one at the end. false: one each timeWindow while it lasts.
+             * @default true
+             */
+            notifyOnResolution?: boolean;
+            /** @description Only outputs of this group. */
+            __workerGroup?: string;
+            /**
+             * @description Per cent of the capacity.
+             * @default 90
+             */
+            usageThreshold?: number;
+        };
+        PersistentQueueUsageNotification: components["schemas"]["CommonNotification"] & {
+            /** @constant */
+            condition: "persistent-queue-usage";
+            conf: components["schemas"]["PersistentQueueUsageConf"];
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            condition: "persistent-queue-usage";
+        };
+        PersistentQueueUsageNotificationSettings: components["schemas"]["CommonNotificationSettings"] & {
+            /** @constant */
+            condition: "persistent-queue-usage";
+            conf: components["schemas"]["PersistentQueueUsageConfSettings"];
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            condition: "persistent-queue-usage";
+        };
+        PersistentQueueUsageSourceConf: {
+            /** @description The input: `type:id`, an id, or a pattern with `*`. */
+            name: string;
+            /**
+             * @description With notifyOnResolution false: how often it notifies while it lasts.
+             * @default 60s
+             * @example 30s
+             * @example 1h30m
+             */
+            timeWindow: string;
+            /**
+             * @description true: one message at the start, one at the end. false: one each timeWindow while it lasts.
+             * @default true
+             */
+            notifyOnResolution: boolean;
+            /** @description Only inputs of this group. */
+            __workerGroup?: string;
+            /**
+             * @description Per cent of the capacity.
+             * @default 90
+             */
+            usageThreshold: number;
+        };
+        PersistentQueueUsageSourceConfChange: {
+            name?: string | null;
+            timeWindow?: string | null;
+            notifyOnResolution?: boolean | null;
+            __workerGroup?: string | null;
+            usageThreshold?: number | null;
+        };
+        PersistentQueueUsageSourceConfSettings: {
+            /** @description The input: `type:id`, an id, or a pattern with `*`. */
+            name: string;
+            /**
+             * @description With notifyOnResolution false: how often it notifies while it lasts.
+             * @default 60s
+             * @example 30s
+             * @example 1h30m
+             */
+            timeWindow?: string;
+            /**
+             * @description true: one message at the start, one at the end. false: one each timeWindow while it lasts.
+             * @default true
+             */
+            notifyOnResolution?: boolean;
+            /** @description Only inputs of this group. */
+            __workerGroup?: string;
+            /**
+             * @description Per cent of the capacity.
+             * @default 90
+             */
+            usageThreshold?: number;
+        };
+        PersistentQueueUsageSourceNotification: components["schemas"]["CommonNotification"] & {
+            /** @constant */
+            condition: "persistent-queue-usage-source";
+            conf: components["schemas"]["PersistentQueueUsageSourceConf"];
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            condition: "persistent-queue-usage-source";
+        };
+        PersistentQueueUsageSourceNotificationSettings: components["schemas"]["CommonNotificationSettings"] & {
+            /** @constant */
+            condition: "persistent-queue-usage-source";
+            conf: components["schemas"]["PersistentQueueUsageSourceConfSettings"];
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            condition: "persistent-queue-usage-source";
+        };
+        PipelineUnreachableConf: {
+            /** @description The pipeline: its id, or a pattern with `*`. */
+            name: string;
+            /**
+             * @description How long every reading must have failed, or nothing been pushed.
+             * @default 60s
+             * @example 30s
+             * @example 1h30m
+             */
+            timeWindow: string;
+            /**
+             * @description true: one message at the start, one at the end. false: one each timeWindow while it lasts.
+             * @default true
+             */
+            notifyOnResolution: boolean;
+            /** @description Only pipelines of this group. */
+            __workerGroup?: string;
+        };
+        PipelineUnreachableConfChange: {
+            name?: string | null;
+            timeWindow?: string | null;
+            notifyOnResolution?: boolean | null;
+            __workerGroup?: string | null;
+        };
+        PipelineUnreachableConfSettings: {
+            /** @description The pipeline: its id, or a pattern with `*`. */
+            name: string;
+            /**
+             * @description How long every reading must have failed, or nothing been pushed.
+             * @default 60s
+             * @example 30s
+             * @example 1h30m
+             */
+            timeWindow?: string;
+            /**
+             * @description true: one message at the start, one at the end. false: one each timeWindow while it lasts.
+             * @default true
+             */
+            notifyOnResolution?: boolean;
+            /** @description Only pipelines of this group. */
+            __workerGroup?: string;
+        };
+        PipelineUnreachableNotification: components["schemas"]["CommonNotification"] & {
+            /** @constant */
+            condition: "pipeline-unreachable";
+            conf: components["schemas"]["PipelineUnreachableConf"];
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            condition: "pipeline-unreachable";
+        };
+        PipelineUnreachableNotificationSettings: components["schemas"]["CommonNotificationSettings"] & {
+            /** @constant */
+            condition: "pipeline-unreachable";
+            conf: components["schemas"]["PipelineUnreachableConfSettings"];
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            condition: "pipeline-unreachable";
+        };
         PointsTaken: {
             /** @description How many were taken. They are in memory, not on disk. */
             accepted: number;
@@ -5224,6 +6456,76 @@ export interface components {
             /** @description How many increases were not counted, as their time may have been. Left out when there are none. */
             rejected?: number;
         };
+        SearchConf: {
+            /** @description The saved search: meant are the keys that are equal to it, or begin with it and a slash. */
+            savedQueryId: string;
+            /** @description The text of the message; a field of the event stands as `${field}`. */
+            message: string;
+            /**
+             * @description What triggers. For the program that runs the search: its events have been judged already.
+             * @enum {string}
+             */
+            triggerType?: "resultsCount" | "custom";
+            /**
+             * @description How the results are compared. For the program that runs the search: its events have been judged already.
+             * @enum {string}
+             */
+            triggerComparator?: ">" | "<" | "===" | "!==" | ">=" | "<=" | "=";
+            /** @description With how many they are compared. For the program that runs the search: its events have been judged already. */
+            triggerCount?: number;
+            /** @description Filter of the results. For the program that runs the search: its events have been judged already. */
+            trigger?: string;
+        };
+        SearchConfChange: {
+            savedQueryId?: string | null;
+            message?: string | null;
+            triggerType?: ("resultsCount" | "custom") | null;
+            triggerComparator?: (">" | "<" | "===" | "!==" | ">=" | "<=" | "=") | null;
+            triggerCount?: number | null;
+            trigger?: string | null;
+        };
+        SearchConfSettings: {
+            /** @description The saved search: meant are the keys that are equal to it, or begin with it and a slash. */
+            savedQueryId: string;
+            /** @description The text of the message; a field of the event stands as `${field}`. */
+            message: string;
+            /**
+             * @description What triggers. For the program that runs the search: its events have been judged already.
+             * @enum {string}
+             */
+            triggerType?: "resultsCount" | "custom";
+            /**
+             * @description How the results are compared. For the program that runs the search: its events have been judged already.
+             * @enum {string}
+             */
+            triggerComparator?: ">" | "<" | "===" | "!==" | ">=" | "<=" | "=";
+            /** @description With how many they are compared. For the program that runs the search: its events have been judged already. */
+            triggerCount?: number;
+            /** @description Filter of the results. For the program that runs the search: its events have been judged already. */
+            trigger?: string;
+        };
+        SearchNotification: components["schemas"]["CommonNotification"] & {
+            /** @constant */
+            condition: "search";
+            conf: components["schemas"]["SearchConf"];
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            condition: "search";
+        };
+        SearchNotificationSettings: components["schemas"]["CommonNotificationSettings"] & {
+            /** @constant */
+            condition: "search";
+            conf: components["schemas"]["SearchConfSettings"];
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            condition: "search";
+        };
         Secret: {
             name: string;
             /** Format: date-time */
@@ -5253,10 +6555,7 @@ export interface components {
             ][];
         };
         Settings: {
-            /**
-             * @description This installation.
-             * @default {}
-             */
+            /** @description This installation. */
             instance: {
                 /**
                  * @description How this instance is called in events.
@@ -5273,10 +6572,7 @@ export interface components {
                 /** @description Where other processes on the same PostgreSQL reach this one; without it the address it listens on. Needs a restart. */
                 nodeUrl?: string;
             };
-            /**
-             * @description The management API.
-             * @default {}
-             */
+            /** @description The management API. */
             api: {
                 /**
                  * @description Address to listen on. Needs a restart.
@@ -5304,10 +6600,7 @@ export interface components {
                  * @example 2/second
                  */
                 loginRateLimit: string;
-                /**
-                 * @description How guesses at one password are slowed down. A right password from the address ends it there, an hour without a failure everywhere; a person who logged in from an address within a day is not held up by failures elsewhere.
-                 * @default {}
-                 */
+                /** @description How guesses at one password are slowed down. A right password from the address ends it there, an hour without a failure everywhere; a person who logged in from an address within a day is not held up by failures elsewhere. */
                 loginBackOff: {
                     /**
                      * @description Failed logins under one name from one address after which each further one brings a wait, 1s at first and twice as long each time; from several addresses, four times as many. 0 for never.
@@ -5322,10 +6615,7 @@ export interface components {
                      */
                     longest: string;
                 };
-                /**
-                 * @description Limits of requests for each user, over all tokens of theirs, and for each address of those without a valid token. Logins have their own limits; what engines push with a good token has none.
-                 * @default {}
-                 */
+                /** @description Limits of requests for each user, over all tokens of theirs, and for each address of those without a valid token. Logins have their own limits; what engines push with a good token has none. */
                 rateLimit: {
                     /**
                      * @description Requests a second that go on being answered; 0 switches the limit off.
@@ -5386,10 +6676,7 @@ export interface components {
                  * @example 1h30m
                  */
                 requestTimeout: string;
-                /**
-                 * @description Headers that every answer carries, such as Strict-Transport-Security, beside those of the server.
-                 * @default {}
-                 */
+                /** @description Headers that every answer carries, such as Strict-Transport-Security, beside those of the server. */
                 headers: {
                     [key: string]: string;
                 };
@@ -5399,20 +6686,12 @@ export interface components {
                  * @constant
                  */
                 disabled: false;
-                /**
-                 * @description For Cribl-compatible clients; cannot be changed here.
-                 * @default {
-                 *       "disabled": true
-                 *     }
-                 */
+                /** @description For Cribl-compatible clients; cannot be changed here. */
                 ssl: {
                     [key: string]: unknown;
                 };
             };
-            /**
-             * @description How people sign in.
-             * @default {}
-             */
+            /** @description How people sign in. */
             auth: {
                 /**
                  * @description `local`: with a password of this server; `openid`: with an OpenID Connect provider as well.
@@ -5453,10 +6732,7 @@ export interface components {
                      * @default groups
                      */
                     groupField: string;
-                    /**
-                     * @description The roles that groups give.
-                     * @default {}
-                     */
+                    /** @description The roles that groups give. */
                     groups: {
                         /**
                          * @description The role of users in no group of `mapping`.
@@ -5464,10 +6740,7 @@ export interface components {
                          * @enum {string}
                          */
                         default: "admin" | "editor" | "notification_admin" | "reader" | "user";
-                        /**
-                         * @description Roles of each group, by its exact name; the highest role of all the user's groups counts.
-                         * @default {}
-                         */
+                        /** @description Roles of each group, by its exact name; the highest role of all the user's groups counts. */
                         mapping: {
                             [key: string]: ("admin" | "editor" | "notification_admin" | "reader" | "user")[];
                         };
@@ -5498,10 +6771,7 @@ export interface components {
                  */
                 keyLifetime: string;
             };
-            /**
-             * @description Where state is kept.
-             * @default {}
-             */
+            /** @description Where state is kept. */
             storage: {
                 /**
                  * @description The store: `sqlite:` and a file below the data folder, or a PostgreSQL database of its own as `postgres://user:password@host:5432/headgate`, best written as `${env:DATABASE_URL}`. Needs a restart.
@@ -5942,10 +7212,7 @@ export interface components {
                     fold?: "sum" | "max" | "last";
                 }[];
             }))[];
-            /**
-             * @description How messages are delivered.
-             * @default {}
-             */
+            /** @description How messages are delivered. */
             delivery: {
                 /**
                  * @description Whether targets and pipelines may be at addresses that are not public.
@@ -5988,10 +7255,7 @@ export interface components {
                 /** @description Id of the target that is notified when another target fails, gives up a delivery, and recovers. */
                 operationalTarget?: string;
             };
-            /**
-             * @description How long is kept what is over; looked at every 10 minutes.
-             * @default {}
-             */
+            /** @description How long is kept what is over; looked at every 10 minutes. */
             retention: {
                 /**
                  * @description How long deliveries that are settled stay, with their attempts and events: long enough to look into what a receiver says it never got. What waits and what an open incident needs stays.
@@ -6043,10 +7307,7 @@ export interface components {
                  */
                 hours: string;
             };
-            /**
-             * @description What inputs and outputs did, minute by minute, for charts.
-             * @default {}
-             */
+            /** @description What inputs and outputs did, minute by minute, for charts. */
             history: {
                 /**
                  * @description With more inputs and outputs than this, nothing is recorded minute by minute; 0 for never. One takes about 200 KB in 8 days, and its hours at most 150 KB in 400 days.
@@ -6067,10 +7328,7 @@ export interface components {
                  * @description The forward proxy, http or https, that everything workspaces send or read goes through. It gets `CONNECT` with addresses that were looked up and judged here, never with names. Best written as `${env:NAME}`. Without it workspaces connect directly; HTTPS_PROXY is not theirs. Needs a restart.
                  */
                 egressProxy?: string;
-                /**
-                 * @description How much of each a workspace may have. Needs a restart.
-                 * @default {}
-                 */
+                /** @description How much of each a workspace may have. Needs a restart. */
                 quotas: {
                     /**
                      * @description Pipelines.
@@ -6148,10 +7406,7 @@ export interface components {
                      */
                     pushedBytesPerSecond: number;
                 };
-                /**
-                 * @description Limits of token requests for each client id. Wrong secrets are slowed down by api.loginBackOff besides, for each client id and address: nobody can hold up a client of others elsewhere.
-                 * @default {}
-                 */
+                /** @description Limits of token requests for each client id. Wrong secrets are slowed down by api.loginBackOff besides, for each client id and address: nobody can hold up a client of others elsewhere. */
                 tokenRateLimit: {
                     /**
                      * @description Token requests a second that go on being answered; 0 switches the limit off.
@@ -6165,10 +7420,7 @@ export interface components {
                     burst: number;
                 };
             };
-            /**
-             * @description Metrics of Headgate itself.
-             * @default {}
-             */
+            /** @description Metrics of Headgate itself. */
             metrics: {
                 /**
                  * Format: password
@@ -6176,100 +7428,51 @@ export interface components {
                  */
                 token?: string;
             };
-            /**
-             * @description For Cribl-compatible clients; cannot be changed here.
-             * @default {
-             *       "upgrade": "false",
-             *       "intercom": false
-             *     }
-             */
+            /** @description For Cribl-compatible clients; cannot be changed here. */
             system: {
                 [key: string]: unknown;
             };
-            /**
-             * @description For Cribl-compatible clients; cannot be changed here.
-             * @default {
-             *       "count": 1,
-             *       "minimum": 1,
-             *       "memory": 0
-             *     }
-             */
+            /** @description For Cribl-compatible clients; cannot be changed here. */
             workers: {
                 [key: string]: unknown;
             };
-            /**
-             * @description For Cribl-compatible clients; cannot be changed here.
-             * @default {
-             *       "useEnvVars": false
-             *     }
-             */
+            /** @description For Cribl-compatible clients; cannot be changed here. */
             proxy: {
                 [key: string]: unknown;
             };
-            /**
-             * @description For Cribl-compatible clients; cannot be changed here.
-             * @default {
-             *       "drainTimeout": 10000
-             *     }
-             */
+            /** @description For Cribl-compatible clients; cannot be changed here. */
             shutdown: {
                 [key: string]: unknown;
             };
-            /**
-             * @description For Cribl-compatible clients; cannot be changed here.
-             * @default {
-             *       "enabled": false
-             *     }
-             */
+            /** @description For Cribl-compatible clients; cannot be changed here. */
             apps: {
                 [key: string]: unknown;
             };
-            /**
-             * @description For Cribl-compatible clients; cannot be changed here.
-             * @default {}
-             */
+            /** @description For Cribl-compatible clients; cannot be changed here. */
             sni: {
                 [key: string]: unknown;
             };
-            /**
-             * @description For Cribl-compatible clients; cannot be changed here.
-             * @default {}
-             */
+            /** @description For Cribl-compatible clients; cannot be changed here. */
             pii: {
                 [key: string]: unknown;
             };
-            /**
-             * @description For Cribl-compatible clients; cannot be changed here.
-             * @default {}
-             */
+            /** @description For Cribl-compatible clients; cannot be changed here. */
             upgradeSettings: {
                 [key: string]: unknown;
             };
-            /**
-             * @description For Cribl-compatible clients; cannot be changed here.
-             * @default {}
-             */
+            /** @description For Cribl-compatible clients; cannot be changed here. */
             upgradeGroupSettings: {
                 [key: string]: unknown;
             };
-            /**
-             * @description For Cribl-compatible clients; cannot be changed here.
-             * @default {}
-             */
+            /** @description For Cribl-compatible clients; cannot be changed here. */
             backups: {
                 [key: string]: unknown;
             };
-            /**
-             * @description For Cribl-compatible clients; cannot be changed here.
-             * @default {}
-             */
+            /** @description For Cribl-compatible clients; cannot be changed here. */
             rollback: {
                 [key: string]: unknown;
             };
-            /**
-             * @description For Cribl-compatible clients; cannot be changed here.
-             * @default {}
-             */
+            /** @description For Cribl-compatible clients; cannot be changed here. */
             tls: {
                 [key: string]: unknown;
             };
@@ -7447,10 +8650,7 @@ export interface components {
              * @enum {string}
              */
             encryptionOption?: "STARTTLS" | "STARTTLS_REQUIRED" | "TLS" | "NONE" | "SSL";
-            /**
-             * @description How certificates are judged.
-             * @default {}
-             */
+            /** @description How certificates are judged. */
             tls: {
                 /**
                  * @description Refuse certificates that nobody vouches for.
@@ -8087,6 +9287,81 @@ export interface components {
              */
             proxyPassword?: string;
         };
+        SourceErrorsConf: {
+            /** @description The input: `type:id`, an id, or a pattern with `*`. */
+            name: string;
+            /**
+             * @description The stretch of time that is counted over.
+             * @default 60s
+             * @example 30s
+             * @example 1h30m
+             */
+            timeWindow: string;
+            /**
+             * @description true: one message at the start, one at the end. false: one each timeWindow while it lasts.
+             * @default true
+             */
+            notifyOnResolution: boolean;
+            /** @description Only inputs of this group. */
+            __workerGroup?: string;
+            /**
+             * @description More than so many are an alarm.
+             * @default 0
+             */
+            threshold: number;
+        };
+        SourceErrorsConfChange: {
+            name?: string | null;
+            timeWindow?: string | null;
+            notifyOnResolution?: boolean | null;
+            __workerGroup?: string | null;
+            threshold?: number | null;
+        };
+        SourceErrorsConfSettings: {
+            /** @description The input: `type:id`, an id, or a pattern with `*`. */
+            name: string;
+            /**
+             * @description The stretch of time that is counted over.
+             * @default 60s
+             * @example 30s
+             * @example 1h30m
+             */
+            timeWindow?: string;
+            /**
+             * @description true: one message at the start, one at the end. false: one each timeWindow while it lasts.
+             * @default true
+             */
+            notifyOnResolution?: boolean;
+            /** @description Only inputs of this group. */
+            __workerGroup?: string;
+            /**
+             * @description More than so many are an alarm.
+             * @default 0
+             */
+            threshold?: number;
+        };
+        SourceErrorsNotification: components["schemas"]["CommonNotification"] & {
+            /** @constant */
+            condition: "source-errors";
+            conf: components["schemas"]["SourceErrorsConf"];
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            condition: "source-errors";
+        };
+        SourceErrorsNotificationSettings: components["schemas"]["CommonNotificationSettings"] & {
+            /** @constant */
+            condition: "source-errors";
+            conf: components["schemas"]["SourceErrorsConfSettings"];
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            condition: "source-errors";
+        };
         Success: {
             /** @constant */
             success: true;
@@ -8236,6 +9511,134 @@ export interface components {
             /** @description Who gets the test of an smtp target. */
             testEmails?: string[];
             target?: unknown;
+        };
+        UnhealthyDestConf: {
+            /** @description The output: `type:id`, an id, or a pattern with `*`. */
+            name: string;
+            /**
+             * @description The stretch of time whose health counts.
+             * @default 60s
+             * @example 30s
+             * @example 1h30m
+             */
+            timeWindow: string;
+            /**
+             * @description true: one message at the start, one at the end. false: one each timeWindow while it lasts.
+             * @default true
+             */
+            notifyOnResolution: boolean;
+            /** @description Only outputs of this group. */
+            __workerGroup?: string;
+        };
+        UnhealthyDestConfChange: {
+            name?: string | null;
+            timeWindow?: string | null;
+            notifyOnResolution?: boolean | null;
+            __workerGroup?: string | null;
+        };
+        UnhealthyDestConfSettings: {
+            /** @description The output: `type:id`, an id, or a pattern with `*`. */
+            name: string;
+            /**
+             * @description The stretch of time whose health counts.
+             * @default 60s
+             * @example 30s
+             * @example 1h30m
+             */
+            timeWindow?: string;
+            /**
+             * @description true: one message at the start, one at the end. false: one each timeWindow while it lasts.
+             * @default true
+             */
+            notifyOnResolution?: boolean;
+            /** @description Only outputs of this group. */
+            __workerGroup?: string;
+        };
+        UnhealthyDestNotification: components["schemas"]["CommonNotification"] & {
+            /** @constant */
+            condition: "unhealthy-dest";
+            conf: components["schemas"]["UnhealthyDestConf"];
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            condition: "unhealthy-dest";
+        };
+        UnhealthyDestNotificationSettings: components["schemas"]["CommonNotificationSettings"] & {
+            /** @constant */
+            condition: "unhealthy-dest";
+            conf: components["schemas"]["UnhealthyDestConfSettings"];
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            condition: "unhealthy-dest";
+        };
+        UnhealthySourceConf: {
+            /** @description The input: `type:id`, an id, or a pattern with `*`. */
+            name: string;
+            /**
+             * @description The stretch of time whose health counts.
+             * @default 60s
+             * @example 30s
+             * @example 1h30m
+             */
+            timeWindow: string;
+            /**
+             * @description true: one message at the start, one at the end. false: one each timeWindow while it lasts.
+             * @default true
+             */
+            notifyOnResolution: boolean;
+            /** @description Only inputs of this group. */
+            __workerGroup?: string;
+        };
+        UnhealthySourceConfChange: {
+            name?: string | null;
+            timeWindow?: string | null;
+            notifyOnResolution?: boolean | null;
+            __workerGroup?: string | null;
+        };
+        UnhealthySourceConfSettings: {
+            /** @description The input: `type:id`, an id, or a pattern with `*`. */
+            name: string;
+            /**
+             * @description The stretch of time whose health counts.
+             * @default 60s
+             * @example 30s
+             * @example 1h30m
+             */
+            timeWindow?: string;
+            /**
+             * @description true: one message at the start, one at the end. false: one each timeWindow while it lasts.
+             * @default true
+             */
+            notifyOnResolution?: boolean;
+            /** @description Only inputs of this group. */
+            __workerGroup?: string;
+        };
+        UnhealthySourceNotification: components["schemas"]["CommonNotification"] & {
+            /** @constant */
+            condition: "unhealthy-source";
+            conf: components["schemas"]["UnhealthySourceConf"];
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            condition: "unhealthy-source";
+        };
+        UnhealthySourceNotificationSettings: components["schemas"]["CommonNotificationSettings"] & {
+            /** @constant */
+            condition: "unhealthy-source";
+            conf: components["schemas"]["UnhealthySourceConfSettings"];
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            condition: "unhealthy-source";
         };
         User: {
             id: string;
@@ -9196,15 +10599,6 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description `method-not-allowed`: The path exists, but not with this method; see the Allow header. */
-        MethodNotAllowed: {
-            headers: {
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": components["schemas"]["Error"];
-            };
-        };
         /** @description `conflict`: The change collides with the present state. `configuration-broken`: The configuration on disk has errors; mend them first, they are listed. `configuration-read-only`: The folder of the configuration cannot be written. */
         Conflict: {
             headers: {
@@ -9216,15 +10610,6 @@ export interface components {
         };
         /** @description `precondition-failed`: The object is not what If-Match says any more; read it again. */
         PreconditionFailed: {
-            headers: {
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": components["schemas"]["Error"];
-            };
-        };
-        /** @description `misdirected`: The host of the request is none of this server, and `api.allowedHosts` can name it; or the connection was made for the host of another workspace. */
-        MisdirectedRequest: {
             headers: {
                 [name: string]: unknown;
             };

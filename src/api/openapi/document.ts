@@ -54,7 +54,7 @@ export function openApiDocument(
     paths,
     components: {
       schemas: { ...components.all(), Error: ERROR },
-      responses: refusals(),
+      responses: refusals(operations),
       securitySchemes: SECURITY_SCHEMES,
     },
   };
@@ -189,9 +189,10 @@ const ERROR = {
 const refusalName = (status: number): string => (STATUS_CODES[status] ?? String(status)).replaceAll(' ', '');
 
 /** One response for each status, with the meanings of its codes. */
-function refusals(): PlainMap {
+function refusals(operations: readonly Operation[]): PlainMap {
   const codes = Object.entries(STATUS);
-  const statuses = [...new Set(codes.map(([, status]) => status))];
+  const used = new Set(operations.flatMap(refusalsOf).map(code => STATUS[code]));
+  const statuses = [...new Set(codes.map(([, status]) => status))].filter(status => used.has(status));
   return Object.fromEntries(
     statuses.map(status => [
       refusalName(status),

@@ -1,4 +1,7 @@
-import { readFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
 import type { FastifyInstance } from 'fastify';
 
 export const OPENAPI_ROUTE = { method: 'GET', path: '/openapi.json' } as const;
@@ -9,11 +12,50 @@ const FILE = new URL(
   import.meta.url,
 );
 
-/** Serves the document of this version to everybody: it holds nothing secret. */
+/** The document of this version, as it is and packed, and the tag of its content. */
+interface ServedDocument {
+  readonly plain: Buffer;
+  readonly packed: Buffer;
+  readonly tag: string;
+}
+
+async function readDocument(): Promise<ServedDocument> {
+  const plain = await readFile(FILE);
+  const tag = createHash('sha256').update(plain).digest('base64url').slice(0, 22);
+  return { plain, packed: await pack(plain), tag };
+}
+
+const pack = promisify(gzip);
+
+/** Serves the document of this version to everybody: it holds nothing secret. Who has it already is told so. */
 export function addOpenApi(server: FastifyInstance): void {
-  let document: Buffer | undefined;
-  server.get(OPENAPI_ROUTE.path, async (_request, reply) => {
-    document ??= readFileSync(FILE);
-    return reply.type('application/json; charset=utf-8').header('cache-control', 'no-cache').send(document);
+  let reading: Promise<ServedDocument> | undefined;
+  server.get(OPENAPI_ROUTE.path, async ({ headers }, reply) => {
+    reading ??= readDocument();
+    const { plain, packed, tag } = await reading;
+    const isPacked = acceptsGzip(headers['accept-encoding']);
+    // Each form has a tag of its own (RFC 9110 section 8.8.3.3).
+    const etag = isPacked ? `"${tag}-gzip"` : `"${tag}"`;
+    void reply.headers({ 'cache-control': 'no-cache', vary: 'accept-encoding', etag });
+    if (hasTag(headers['if-none-match'], tag)) return reply.code(304).send();
+    if (isPacked) void reply.header('content-encoding', 'gzip');
+    return reply.type('application/json; charset=utf-8').send(isPacked ? packed : plain);
   });
 }
+
+/** True when gzip is named, or everything, and not by the weight 0. */
+function acceptsGzip(accepted: string | string[] | undefined): boolean {
+  const codings = String(accepted ?? '')
+    .toLowerCase()
+    .split(',')
+    .map(one => one.split(';').map(part => part.trim()));
+  const found = codings.find(([name]) => name === 'gzip') ?? codings.find(([name]) => name === '*');
+  return found !== undefined && !found.slice(1).some(weight => /^q=0(?:\.0*)?$/.test(weight));
+}
+
+/** True for either form: a tag in `If-None-Match` is compared weakly (RFC 9110 section 13.1.2). */
+const hasTag = (ifNoneMatch: string | undefined, tag: string): boolean =>
+  (ifNoneMatch ?? '')
+    .split(',')
+    .map(one => one.trim().replace(/^W\//, ''))
+    .some(one => one === '*' || one === `"${tag}"` || one === `"${tag}-gzip"`);

@@ -27,7 +27,8 @@ export function createSchemaComponents(): SchemaComponents {
   }
 
   function refer(shape: Shape, view: SchemaView): PlainMap {
-    const { variants: kinds } = shape;
+    const { variants: kinds, union } = shape;
+    if (union !== undefined) return referUnion(shape, union, view);
     if (kinds === undefined) return add(nameOf(shape, view), shape, () => described(shape, view));
     const references = kinds.map(kind => refer(kind, view));
     return add(nameOf(shape, view), shape, () =>
@@ -38,10 +39,52 @@ export function createSchemaComponents(): SchemaComponents {
     );
   }
 
+  /** Each option is what all have in common, with the content that belongs to its value of the key. */
+  function referUnion(shape: Shape, { key, content, options }: Union, view: SchemaView): PlainMap {
+    const contents = options.map(option => refer(option.content, view));
+    const name = nameOf(shape, view);
+    // A part may omit the key, so that nothing says which content it has.
+    if (view === 'part')
+      return add(name, shape, () =>
+        withProperty(described(shape, view), content, { anyOf: [...contents, { type: 'null' }] }),
+      );
+    const common = { ...shape, name: `Common${shape.name}`, sentAs: `Common${shape.sentAs ?? shape.name}` };
+    const base = add(nameOf(common, view), shape, () => withProperty(described(shape, view), content, {}));
+    const references = options.map((option, index) => {
+      const needed = view === 'answer' || !z.safeParse(option.content.schema, {}).success;
+      return add(nameOf(optionShape(shape, option), view), option.content, () => ({
+        allOf: [
+          base,
+          {
+            properties: { [key]: { type: 'string', const: option.value }, [content]: contents[index] },
+            required: [key, ...(needed ? [content] : [])],
+          },
+        ],
+      }));
+    });
+    const mapping = Object.fromEntries(options.map(({ value }, index) => [value, references[index]?.$ref]));
+    return add(name, shape, () => ({ oneOf: references, discriminator: { propertyName: key, mapping } }));
+  }
+
   return {
     refer,
     all: () => Object.fromEntries([...schemas].sort(([one], [other]) => (one < other ? -1 : 1))),
   };
+}
+
+type Union = NonNullable<Shape['union']>;
+
+const optionShape = ({ name, sentAs = name }: Shape, option: Union['options'][number]): Shape => ({
+  ...option.content,
+  name: `${option.name}${name}`,
+  sentAs: `${option.name}${sentAs}`,
+});
+
+function withProperty(schema: PlainMap, name: string, value: PlainMap): PlainMap {
+  const properties = isMap(schema.properties) ? schema.properties : {};
+  const { description } = isMap(properties[name]) ? properties[name] : {};
+  const described = { ...(description !== undefined && { description }), ...value };
+  return { ...schema, properties: { ...properties, [name]: described } };
 }
 
 /** A shape that is sent differs from the same shape as an answer, which requires every default. */
@@ -81,6 +124,10 @@ export type SchemaView = 'whole' | 'part' | 'answer';
 /** Our formats are not those of JSON Schema, whose duration is `PT30S`. */
 const FORMATS: PlainMap = {
   duration: { pattern: '^([0-9]+(\\.[0-9]+)?(ms|s|m|h|d))+$', examples: ['30s', '1h30m'] },
+  'data-volume': {
+    pattern: '^[0-9]{1,15}\\s*([Bb]|[KMGTPEZYkmgtpezy][Bb]?|[Ee][Vv][Ee][Nn][Tt][Ss]?)?$',
+    examples: ['500', '10MB', '10000 events'],
+  },
   rate: { pattern: '^[0-9]+/(second|minute|hour|day)$', examples: ['2/second'] },
 };
 /** Marks for programs that draw forms; other marks of our schemas are internal. */
@@ -127,7 +174,9 @@ function keywordsOf(key: string, value: unknown, view: SchemaView): [string, unk
     return [[key, schemaSeenAs(value, inner)]];
   if ((key === 'oneOf' || key === 'anyOf' || key === 'allOf') && Array.isArray(value))
     return [[key, value.map(one => (isMap(one) ? schemaSeenAs(one, view) : one))]];
-  return key === 'default' && view === 'part' ? [] : [[key, value]];
+  // An answer has its own values, and the default of a map may lack what defaults fill in within it.
+  const isUseless = view === 'part' || (view === 'answer' && isMap(value));
+  return key === 'default' && isUseless ? [] : [[key, value]];
 }
 
 const mapValues = (properties: PlainMap, view: SchemaView): PlainMap =>

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { conditions } from '../../conditions/index.ts';
 import { inhibitionSchema } from '../../notifications/inhibition/inhibition-rule.ts';
 import { type Notification, notificationSchema } from '../../notifications/notification.ts';
 import { type BacktestAnswer, backtestDraft, backtestNotification } from '../../resources/backtest.ts';
@@ -30,15 +31,34 @@ import { isoTime, isoTimeOrNull, item, list } from '../envelope.ts';
 import type { Shape } from '../operation.ts';
 import { type Route, route, WRITE_ERRORS } from '../route.ts';
 
+/** `NoData` of `no-data`. */
+const kindName = (condition: string): string =>
+  condition
+    .split('-')
+    .map(word => word.charAt(0).toUpperCase() + word.slice(1))
+    .join('');
+
+/** What each condition takes as `conf`, by the schemas that `/conditions` shows. */
+const union = {
+  key: 'condition',
+  content: 'conf',
+  options: conditions.map(({ id, schema }) => {
+    const name = kindName(id);
+    return { value: id, name, content: { name: `${name}Conf`, sentAs: `${name}ConfSettings`, schema } };
+  }),
+};
+
 /** As in a file, with every default. */
 const sentShape: Shape = {
   name: 'Notification',
   sentAs: 'NotificationSettings',
   schema: notificationSchema,
+  union,
 };
 
 const notificationShape: Shape = {
   name: 'Notification',
+  union,
   schema: notificationSchema.extend({
     headgate: z
       .object({

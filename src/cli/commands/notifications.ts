@@ -19,7 +19,7 @@ export const notificationsCommand = (finish: Finish): Command =>
       columns: [
         { name: 'id', of: one => one.id },
         { name: 'condition', of: one => one.condition },
-        { name: 'about', of: one => one.conf.name },
+        { name: 'about', of: one => ('name' in one.conf ? one.conf.name : undefined) },
         { name: 'targets', of: one => one.targets.join(', ') },
         { name: 'severity', of: one => one.severity },
         { name: 'disabled', of: one => (one.disabled ? 'disabled' : '') },

@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from 'node:util';
 import { expect, it } from 'vitest';
-import { prettyLine } from './logger.ts';
+import { gatherLines, prettyLine } from './logger.ts';
 
 const plain = (line: string): string => stripVTControlCharacters(prettyLine(line));
 
@@ -20,4 +20,22 @@ it('lets no value control the terminal', () => {
 
 it('leaves alone what is no log record', () => {
   expect(plain('not json')).toBe('not json');
+});
+
+it('writes what one turn logs at once, and a warning right away with what was logged before it', () => {
+  const written: string[] = [];
+  const later: (() => void)[] = [];
+  const lines = gatherLines({ write: text => written.push(text) }, work => later.push(work));
+  const [info, warning] = ['{"level":"info","msg":"a"}\n', '{"level":"warn","msg":"b"}\n'];
+  lines.write(info);
+  lines.write(info);
+  expect(written).toEqual([]);
+  later.shift()?.();
+  expect(written).toEqual([info + info]);
+  lines.write(info);
+  lines.write(warning);
+  expect(written).toEqual([info + info, info + warning]);
+  later.shift()?.();
+  lines.flush();
+  expect(written).toHaveLength(2);
 });

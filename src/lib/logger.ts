@@ -33,9 +33,45 @@ export function createLogger(level: LogLevel): Logger {
 const MAX_BUFFERED = 2 ** 20;
 
 /** A log that cannot be written, on a full disk or without a reader, must not end the process. */
-function linesToStderr() {
+function linesToStderr(): LineWriter {
   const destination = pino.destination({ fd: 2, sync: true, maxLength: MAX_BUFFERED });
-  return destination.on('error', () => {});
+  const lines = gatherLines(
+    destination.on('error', () => {}),
+    setImmediate,
+  );
+  process.once('exit', lines.flush);
+  return lines;
+}
+
+interface LineWriter {
+  write(line: string): void;
+}
+
+/** Characters of lines that wait at most. */
+const MAX_GATHERED = 64 * 1024;
+/** Lines of no haste: each write is a call of the system, and one commit may make hundreds of them. */
+const INFO = '{"level":"info"';
+
+/** Writes what one turn of the event loop logs at once, in its order, and warnings and errors right away. */
+export function gatherLines(
+  destination: { write(text: string): unknown },
+  soon: (work: () => void) => unknown,
+): LineWriter & { readonly flush: () => void } {
+  let gathered = '';
+  function flush(): void {
+    const text = gathered;
+    gathered = '';
+    if (text !== '') destination.write(text);
+  }
+  return {
+    write(line) {
+      const isFirst = gathered === '';
+      gathered += line;
+      if (!line.startsWith(INFO) || gathered.length >= MAX_GATHERED) flush();
+      else if (isFirst) soon(flush);
+    },
+    flush,
+  };
 }
 
 const terminal = { write: (line: string) => void process.stderr.write(`${prettyLine(line.trimEnd())}\n`) };

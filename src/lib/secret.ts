@@ -75,6 +75,20 @@ export const LEAST_MASKED = 8;
  * Secrets of less than 8 characters are left: they are masked by the fields they stand in.
  */
 export function maskSecrets(text: string, secrets: readonly string[]): string {
+  if (secrets.length === 0 || text.length < LEAST_MASKED) return text;
+  let forms = formsOf.get(secrets);
+  if (forms === undefined) {
+    forms = maskedForms(secrets);
+    formsOf.set(secrets, forms);
+  }
+  return forms.reduce((masked, form) => masked.replaceAll(form, MASK), text);
+}
+
+/** By the list, as that of a target is asked for with each of its answers. */
+const formsOf = new WeakMap<readonly string[], readonly string[]>();
+
+/** The longest first, as a short one may be a part of it. */
+function maskedForms(secrets: readonly string[]): readonly string[] {
   const long = secrets.filter(({ length }) => length >= LEAST_MASKED);
   const forms = long.flatMap(secret => [
     secret,
@@ -82,8 +96,7 @@ export function maskSecrets(text: string, secrets: readonly string[]): string {
     encodeURIComponent(secret.replace(/\p{Surrogate}/gu, '')),
     Buffer.from(secret).toString('base64'),
   ]);
-  const known = [...new Set(forms)].sort((a, b) => b.length - a.length);
-  return known.reduce((masked, form) => masked.replaceAll(form, MASK), text);
+  return [...new Set(forms)].sort((a, b) => b.length - a.length);
 }
 
 /** A secret, and where it is an address the parts of it that receivers return. */

@@ -52,13 +52,16 @@ export async function describeIncidents(
 ): Promise<readonly DescribedIncident[]> {
   const ids = rows.flatMap(({ id, group_id: group }) => (group === null ? [id] : [id, group]));
   const byIncident = new Map<string, AlarmSummary[]>();
-  for (const summary of await reader.stores.deliveries.alarmsOf(ids)) {
+  const [summaries, acknowledgements] = await Promise.all([
+    reader.stores.deliveries.alarmsOf(ids),
+    reader.stores.acknowledgements.ofIncidents(rows.map(({ id }) => id)),
+  ]);
+  for (const summary of summaries) {
     const others = byIncident.get(summary.incidentId);
     if (others === undefined) byIncident.set(summary.incidentId, [summary]);
     else others.push(summary);
   }
   const records = recordsIn(reader);
-  const acknowledgements = await reader.stores.acknowledgements.ofIncidents(rows.map(({ id }) => id));
   const acknowledged = new Map(
     acknowledgements.flatMap(one => (one.acknowledged === 1 ? [[one.incident, one]] : [])),
   );
@@ -85,11 +88,11 @@ const recordsIn = ({ configuration }: Reader): ReadonlySet<string> =>
 
 function recipientOf(
   reader: Reader,
-  { target, notifiedAt, mayHaveArrived, last }: AlarmSummary,
+  { target, notifiedAt, mayHaveArrived, last, unsettled }: AlarmSummary,
   records: ReadonlySet<string>,
 ): Recipient {
   const outcome = notifiedAt !== null ? 'notified' : mayHaveArrived ? 'unknown' : OUTCOMES[last.state];
-  const held = outcome === 'notified' ? undefined : heldOf(last, reader);
+  const held = outcome === 'notified' || unsettled === undefined ? undefined : heldOf(unsettled, reader);
   return {
     target,
     outcome,

@@ -212,10 +212,23 @@ export function redactedAnswer(
   { body, status }: HttpAnswer,
   exchange: Pick<HttpExchange, 'secrets' | 'url'>,
 ): { readonly httpStatus: number; readonly answer?: string } {
-  const secrets = [...exchange.secrets, ...addressPieces(new URL(exchange.url))];
-  const text = redactText(body, secrets);
+  const text = redactText(body, hiddenInAnswers(exchange));
   return { httpStatus: status, ...(text !== '' && { answer: text }) };
 }
+
+/** The texts that no answer shows: most targets have one address, so that those of the last one are kept. */
+function hiddenInAnswers({ secrets, url }: Pick<HttpExchange, 'secrets' | 'url'>): readonly string[] {
+  const last = lastHidden.get(secrets);
+  if (last?.url === url) return last.texts;
+  const texts = [...secrets, ...addressPieces(new URL(url))];
+  lastHidden.set(secrets, { url, texts });
+  return texts;
+}
+
+const lastHidden = new WeakMap<
+  readonly string[],
+  { readonly url: string; readonly texts: readonly string[] }
+>();
 
 /** Classifies a failure before the end of an answer. Throws again what is no failure of the exchange. */
 export function classifyFailure(error: unknown, retries: RetrySettings): Outcome {

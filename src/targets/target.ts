@@ -314,8 +314,19 @@ export interface Target {
 }
 
 /** Texts that nothing that is shown or logged of a target may hold, as far as they are long enough to be looked for. */
-export const hiddenTextsOf = ({ settings, referredTexts = [] }: Target): readonly string[] =>
-  [...secretsIn(settings).map(secret => secret.reveal()), ...referredTexts].flatMap(secretPieces);
+export function hiddenTextsOf(target: Target): readonly string[] {
+  const known = hiddenTexts.get(target);
+  if (known !== undefined) return known;
+  const { settings, referredTexts = [] } = target;
+  const found = [...secretsIn(settings).map(secret => secret.reveal()), ...referredTexts].flatMap(
+    secretPieces,
+  );
+  hiddenTexts.set(target, found);
+  return found;
+}
+
+/** They are asked for with each answer, and of a target they never change. */
+const hiddenTexts = new WeakMap<Target, readonly string[]>();
 
 export function defineTarget<Settings extends CommonSettings>(
   definition: TargetDefinition<Settings>,

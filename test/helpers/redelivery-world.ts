@@ -62,8 +62,12 @@ export class RedeliveryWorld {
   #posted = 0;
   #silences = 0;
 
-  constructor(store: TestStorage) {
+  readonly #leastWaitMs: number;
+
+  /** The engine waits at least so long each time: hours go by faster where it need not be exact to the half second. */
+  constructor(store: TestStorage, leastWaitMs = 0) {
     this.store = store;
+    this.#leastWaitMs = leastWaitMs;
   }
 
   get dispatcher(): Dispatcher {
@@ -101,8 +105,10 @@ export class RedeliveryWorld {
       }),
     });
     const dispatcher = this.#dispatcher;
+    const after: TestClock['after'] = (ms, run) => clock.after(Math.max(ms, this.#leastWaitMs), run);
     engine = createEngine({
-      ...{ workspace: 'default', storage, clock, ids, results, logger: silentLogger },
+      ...{ workspace: 'default', storage, ids, results, logger: silentLogger },
+      clock: { ...clock, after },
       components: testComponents(clock),
       observedClock: observedClockOf(clock),
       outbox: {

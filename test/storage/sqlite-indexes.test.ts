@@ -39,9 +39,9 @@ function explaining(): WorkerClient {
   };
 }
 
-/** A list of ids may be one JSON parameter, which is read once and for itself. */
+/** A list of ids may be one JSON parameter, which is read once and for itself; two tables may be read for one answer. */
 const THROUGH_AN_INDEX =
-  /^SEARCH \w+ USING (COVERING )?INDEX [^;]*(; LIST SUBQUERY \d+; SCAN json_each VIRTUAL TABLE[^;]*)?$/;
+  /^(COMPOUND QUERY; LEFT-MOST SUBQUERY; )?(SEARCH \w+ USING (COVERING )?INDEX [^;]*(; LIST SUBQUERY \d+; SCAN json_each VIRTUAL TABLE[^;]*)?(; UNION ALL; (?=SEARCH)|$))+$/;
 
 it.each(READS)('reads %s through an index, in its order', async (_what, read) => {
   await read(reader);

@@ -97,7 +97,7 @@ const ANSWER_NAMES: readonly Answer[] = ['up', 'refusing', 'down', 'objecting', 
 it('notifies of every incident that is open at the end, or says why not, whatever happened to its targets', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 25 }), async steps => {
-      const world = new RedeliveryWorld(await openTestStorage());
+      const world = new RedeliveryWorld(await openTestStorage(), 5000);
       await world.start();
       for (const made of steps) await take(world, made);
       await world.quiet(SILENCE_MS);

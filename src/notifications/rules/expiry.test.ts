@@ -141,8 +141,11 @@ it('keeps an incident open while the current expiry is unknown', async () => {
 it('reminds each day when resolution is not notified', async () => {
   expiries = [certificate('server', DAY)];
   await start({ notifyOnResolution: false });
-  for (let hour = 0; hour < 49; hour++) await clock.advance(HOUR);
-  await pass();
+  // To evaluate twice a second for two days would take half a minute.
+  for (let hour = 0; hour < 49; hour++) {
+    await clock.freeze(HOUR - 1000);
+    await pass();
+  }
   expect(texts()).toEqual([
     'Certificate server expires in 1d',
     expect.stringMatching(/^Certificate server expired \d+m?s ago$/),

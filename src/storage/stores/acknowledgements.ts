@@ -1,5 +1,5 @@
 import { type Kysely, sql } from 'kysely';
-import { columnsOf } from '../queries.ts';
+import { columnsOf, eachOf } from '../queries.ts';
 import type { AcknowledgementTable, Database } from '../tables.ts';
 import type { RecordChange, WithoutWorkspace } from '../types.ts';
 
@@ -32,7 +32,7 @@ export const acknowledgementStore = (db: Kysely<Database>, workspace: string): A
       : db
           .selectFrom('acknowledgements')
           .where('workspace', '=', workspace)
-          .where('incident', 'in', incidents)
+          .where('incident', 'in', eachOf(incidents))
           .select(COLUMNS)
           .execute(),
   ofOpen(incident) {

@@ -1,5 +1,5 @@
 import { type Kysely, sql } from 'kysely';
-import { columnsOf, countRows } from '../queries.ts';
+import { columnsOf, countRows, eachOf } from '../queries.ts';
 import type { ComponentTable, Database } from '../tables.ts';
 import type { WithoutWorkspace } from '../types.ts';
 
@@ -50,13 +50,6 @@ async function byIdentities(
     .select(COMPONENT_COLUMNS)
     .execute();
 }
-
-/**
- * The rows of a subquery, from one parameter: as one each, thousands of values take longer to bind than to look up. Both
- * databases take an object apart in this way.
- */
-const eachOf = (keys: readonly string[]) =>
-  sql<string>`(select key from json_each(${JSON.stringify(Object.fromEntries(keys.map(key => [key, 0])))}))`;
 
 export const componentStore = (db: Kysely<Database>, workspace: string): ComponentStore => ({
   byIdentities: identities => byIdentities(db, workspace, identities),

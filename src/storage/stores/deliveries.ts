@@ -1,7 +1,7 @@
 // Longer than others because interface, rows and statements of one noun stand together.
 import { type ExpressionBuilder, type Kysely, sql } from 'kysely';
 import { idFloor } from '../../lib/ids.ts';
-import { columnsOf, countRows } from '../queries.ts';
+import { columnsOf, countRows, eachOf } from '../queries.ts';
 import {
   type AttemptTable,
   type Database,
@@ -91,9 +91,15 @@ export interface AlarmSummary {
   readonly notifiedAt: number | null;
   /** An attempt of one that has not arrived for certain brought no answer. */
   readonly mayHaveArrived: boolean;
-  /** The latest of them. */
-  readonly last: DeliveryRow;
+  /** Of the latest of them. */
+  readonly last: Pick<DeliveryRow, (typeof SETTLED_COLUMNS)[number]>;
+  /** The latest of them while it is not settled. */
+  readonly unsettled: DeliveryRow | undefined;
 }
+
+/** What reads say of an alarm that is settled. */
+const SETTLED_COLUMNS = ['state', 'last_error', 'fallback_for', 'inhibited_by'] as const;
+const UNSETTLED_STATES: readonly DeliveryState[] = ['waiting', 'grouped'];
 
 export interface DeliveryStore {
   get(id: string): Promise<DeliveryRow | undefined>;
@@ -272,47 +278,42 @@ async function alarmsOf(
 ): Promise<readonly AlarmSummary[]> {
   const summaries: AlarmSummary[] = [];
   for (const ids of slices([...new Set(incidentIds)])) {
-    const found = await selectDeliveries(db, workspace)
-      .where('incident_id', 'in', ids)
+    const alarms = selectDeliveries(db, workspace)
+      .where('incident_id', 'in', eachOf(ids))
       .where('status', '=', 'ALARM')
       .groupBy(['incident_id', 'target'])
       .select(eb => [
-        'incident_id',
-        'target',
         eb.fn.min<string>('id').as('first'),
         eb.fn.max<string>('id').as('last'),
         eb.fn
           .min<number | null>(eb.case().when('state', '=', 'sent').then(eb.ref('settled_at')).end())
           .as('notified_at'),
-        eb.fn.max<number | string>('unknown_attempts').as('unknown_attempts'),
-      ])
-      .orderBy('first')
+        eb.fn.max<number | string>('unknown_attempts').as('unknown'),
+      ]);
+    const found = await db
+      .selectFrom(alarms.as('alarms'))
+      .innerJoin('deliveries', 'deliveries.id', 'alarms.last')
+      .where('deliveries.workspace', '=', workspace)
+      .select(['last', 'notified_at', 'unknown', 'incident_id', 'target', ...SETTLED_COLUMNS])
+      .orderBy('alarms.first')
       .execute();
     const rows = new Map<string, DeliveryRow>();
-    for (const lasts of slices(found.map(({ last }) => last)))
+    const unsettled = found.filter(({ state }) => UNSETTLED_STATES.includes(state));
+    for (const lasts of slices(unsettled.map(({ last }) => last)))
       for (const row of await selectDeliveries(db, workspace)
         .where('id', 'in', lasts)
         .select(DELIVERY_COLUMNS)
         .execute())
         rows.set(row.id, row);
-    for (const {
-      incident_id: incidentId,
-      target,
-      last,
-      notified_at: at,
-      unknown_attempts: unknown,
-    } of found) {
-      const row = rows.get(last);
-      // One that was removed between the two reads is nobody's any more.
-      if (row !== undefined)
-        summaries.push({
-          incidentId,
-          target,
-          notifiedAt: at === null ? null : Number(at),
-          mayHaveArrived: Number(unknown) > 0,
-          last: row,
-        });
-    }
+    for (const { incident_id: incidentId, target, last, notified_at: at, unknown, ...read } of found)
+      summaries.push({
+        ...{ incidentId, target },
+        notifiedAt: at === null ? null : Number(at),
+        mayHaveArrived: Number(unknown) > 0,
+        // It may have been settled between the two reads.
+        last: rows.get(last) ?? read,
+        unsettled: rows.get(last),
+      });
   }
   return summaries;
 }

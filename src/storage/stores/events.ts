@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely';
+import { type CompiledQuery, type Kysely, sql } from 'kysely';
 import { AppError } from '../../lib/errors.ts';
 import { columnsOf, countRows } from '../queries.ts';
 import type { Database, EventTable, ReceivedEventTable } from '../tables.ts';
@@ -50,16 +50,11 @@ export function eventStore(db: Kysely<Database>, workspace: string): EventStore 
     async known(ids) {
       assertFew(ids);
       if (ids.length === 0) return { written: [], received: [] };
-      const [written, received] = await Promise.all([
-        inWorkspace().where('id', 'in', ids).select('id').execute(),
-        db
-          .selectFrom('received_events')
-          .where('workspace', '=', workspace)
-          .where('event', 'in', ids)
-          .select('event')
-          .execute(),
-      ]);
-      return { written: written.map(({ id }) => id), received: received.map(({ event }) => event) };
+      const query = knownQuery(db, ids.length);
+      const parameters = [workspace, ...ids, workspace, ...ids];
+      const { rows } = await db.executeQuery<KnownRow>({ ...query, parameters });
+      const [written, received] = [1, 0].map(kind => rows.filter(row => row.is_written === kind));
+      return { written: idsOf(written), received: idsOf(received) };
     },
     async firstOf(incidents) {
       assertFew(incidents, 'incident');
@@ -86,6 +81,42 @@ export function eventStore(db: Kysely<Database>, workspace: string): EventStore 
       return { rows, total };
     },
   };
+}
+
+interface KnownRow {
+  readonly id: string;
+  /** 1 for an event, 0 for an id that was received without one. */
+  readonly is_written: number;
+}
+
+const idsOf = (rows: readonly KnownRow[] = []): readonly string[] => rows.map(({ id }) => id);
+
+/** By the number of ids: senders ask with each request, and to make the text takes longer than to read the rows. */
+const knownQueries = new WeakMap<Kysely<Database>, Map<number, CompiledQuery<KnownRow>>>();
+const MAX_KNOWN_QUERIES = 100;
+
+/** Its parameters are the workspace and the ids, twice. */
+function knownQuery(db: Kysely<Database>, count: number): CompiledQuery<KnownRow> {
+  const queries = knownQueries.get(db) ?? new Map<number, CompiledQuery<KnownRow>>();
+  knownQueries.set(db, queries);
+  const ids = Array.from({ length: count }, () => '');
+  const query =
+    queries.get(count) ??
+    db
+      .selectFrom('events')
+      .where('workspace', '=', '')
+      .where('id', 'in', ids)
+      .select(['id', sql<number>`1`.as('is_written')])
+      .unionAll(
+        db
+          .selectFrom('received_events')
+          .where('workspace', '=', '')
+          .where('event', 'in', ids)
+          .select(['event as id', sql<number>`0`.as('is_written')]),
+      )
+      .compile();
+  if (queries.size < MAX_KNOWN_QUERIES) queries.set(count, query);
+  return query;
 }
 
 function assertFew(ids: readonly string[], what = 'event'): void {

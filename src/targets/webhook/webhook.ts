@@ -97,8 +97,8 @@ async function compose(
   settings: WebhookSettings,
   context: ComposeContext,
 ): Promise<ComposedRequest | RefusedOutcome> {
-  const [first] = events;
-  const authorization = authorizationOf(settings);
+  const [first, ...others] = events;
+  const fixed = fixedPartsOf(settings);
   const warn = context.warn ?? ignore;
   const rendered = renderBody(events, settings, warn);
   // Only a test reaches this.
@@ -109,29 +109,51 @@ async function compose(
     settings,
     createTemplateReporter(settings, warn, context.knownFields),
   );
-  if (events.some(event => !isFor(event, settings, { method, url }))) return APART;
+  if (others.some(event => !isFor(event, settings, { method, url }))) return APART;
   const { query = {}, members = {} } = presetSignature(
     settings.preset,
     settings.secretOptions,
     context.clock.now(),
   );
-  const text = withMembers(rendered, { ...members, ...secretMembers(settings) });
+  const text = withMembers(rendered, { ...members, ...fixed.members });
   const body = settings.compress ? await compressed(text) : text;
   const request = {
     url: withQuery(url, query),
     method,
     headers: {
-      ...headersOf(settings, context.deliveryId, authorization),
+      ...fixed.headers,
+      // Standard Webhooks: the same on every attempt, so that receivers can drop repeats.
+      'webhook-id': context.deliveryId,
       ...signatureOf(body, settings, context),
     },
     body,
     skipsVerification: !settings.rejectUnauthorized,
     closesConnection: !settings.keepAlive,
     isRoundRobin: settings.useRoundRobinDns,
-    connection: connectionOf(settings),
-    ...{ retries: settings, secrets: secretsOf(settings, authorization) },
+    ...{ connection: fixed.connection, retries: settings, secrets: fixed.secrets },
   };
   return { request, text, hidden: [...Object.values(query), ...Object.values(members)] };
+}
+
+/** What of every request the settings alone decide. */
+interface FixedParts extends Pick<TargetRequest, 'connection' | 'headers' | 'secrets'> {
+  readonly members: Readonly<Record<string, string>>;
+}
+
+const fixedParts = new WeakMap<WebhookSettings, FixedParts>();
+
+function fixedPartsOf(settings: WebhookSettings): FixedParts {
+  const known = fixedParts.get(settings);
+  if (known !== undefined) return known;
+  const authorization = authorizationOf(settings);
+  const made = {
+    connection: connectionOf(settings),
+    headers: headersOf(settings, authorization),
+    secrets: secretsOf(settings, authorization),
+    members: secretMembers(settings),
+  };
+  fixedParts.set(settings, made);
+  return made;
 }
 
 type SecretSettings = Pick<WebhookSettings, 'preset' | 'secretOptions'>;
@@ -146,8 +168,8 @@ const secretMembers = ({ preset, secretOptions = {} }: SecretSettings): Record<s
 
 /** What is in the query already stays as it was written. */
 function withQuery(url: string, more: Readonly<Record<string, string>>): string {
+  if (Object.keys(more).length === 0) return url;
   const added = new URLSearchParams({ ...more }).toString();
-  if (added === '') return url;
   const [, address = url, fragment = ''] = /^([^#]*)(#.*)?$/s.exec(url) ?? [];
   return `${address}${address.includes('?') ? '&' : '?'}${added}${fragment}`;
 }
@@ -197,17 +219,14 @@ const contentTypeOf = ({ format, customContentType }: WebhookSettings): string =
 /** Compares names without case; the user's own headers replace ours. */
 const headersOf = (
   settings: WebhookSettings,
-  deliveryId: string,
   authorization: string | undefined,
-): Record<string, string> => ({
+): Readonly<Record<string, string>> => ({
   'content-type': contentTypeOf(settings),
   'user-agent': `headgate/${VERSION}`,
   ...Object.fromEntries(
     settings.extraHttpHeaders.map(({ name, value }) => [name.toLowerCase(), value.reveal()]),
   ),
   ...(settings.compress && { 'content-encoding': 'gzip' }),
-  // Standard Webhooks: the same on every attempt, so that receivers can drop repeats.
-  'webhook-id': deliveryId,
   ...(authorization !== undefined && { authorization }),
 });
 

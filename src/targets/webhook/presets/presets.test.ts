@@ -149,6 +149,11 @@ describe.each(presets.map(preset => [preset.name, preset] as const))('%s', (_, p
       if (target.skipReason?.(event) === undefined) expect(await send(preset, [event])).toMatchObject(TAKEN);
   });
 
+  test('cuts texts that are longer than any that an expression makes', async () => {
+    const texts = { _raw: 'x'.repeat(150_000), description: 'y'.repeat(100_000) };
+    expect(await send(preset, [{ ...alarm, ...texts }])).toMatchObject(TAKEN);
+  });
+
   test('takes as many at once as it is sent', async () => {
     const { batching } = webhook.configure(settingsOf(preset));
     const several = [alarm, { ...alarm, id: 'e5', incidentId: 'i5' }, huge].slice(0, batching?.maxEvents);

@@ -15,7 +15,11 @@ export const splunkHec: Preset = {
       source: 'headgate',
       sourcetype: __options.sourcetype || 'headgate:event',
       ...(__options.index ? { index: __options.index } : {}),
-      event: __e
+      event: {
+        ...__e,
+        _raw: truncate(_raw, 60000),
+        ...(description ? { description: truncate(description, 60000) } : {})
+      }
     }`,
     maxPayloadSizeKB: 1024,
     successExpression: 'byStatus === true ? json.code === 0 : byStatus',
@@ -24,7 +28,8 @@ export const splunkHec: Preset = {
     index: { description: 'Index that the events go to; by default that of the token.' },
     sourcetype: { description: 'Source type of the events; by default `headgate:event`.' },
   },
-  limits: 'Events are sent together, up to 1 MB a request.',
+  limits:
+    'Events are sent together, up to 1 MB a request. Text and description are cut to 60,000 characters.',
   success: '200 with `code` 0. 503, busy, is tried again.',
   example: {
     url: 'https://splunk.example:8088/services/collector/event',

@@ -122,7 +122,7 @@ export async function attempt(
   const noteWarning = (reason: string): void => {
     warning ??= reason;
   };
-  const sent = await sendWithTimeout(request, target, { ...options, noteWarning });
+  const sent = await sendWithTimeout(request, target, { options, noteWarning });
   const outcome = withoutSecrets(sent, target);
   const isCut = signal.aborted && outcome.kind === 'unknown';
   if (isStopped(options) && outcome.kind !== 'sent' && !isCut) return 'stopped';
@@ -155,12 +155,14 @@ const timedOut = (ms: number): Outcome => ({ kind: 'unknown', reason: `no end wi
 
 const CUT: Outcome = { kind: 'unknown', reason: 'the process was stopped before an answer came' };
 
-interface AttemptOptions extends SendDependencies {
+interface AttemptOptions {
+  readonly options: SendDependencies;
   readonly noteWarning: (reason: string) => void;
 }
 
 /** A target that takes too long is not waited for any more; it is aborted only when the process ends, and then answers. */
-function sendWithTimeout(request: SendRequest, target: Target, options: AttemptOptions): Promise<Outcome> {
+function sendWithTimeout(request: SendRequest, target: Target, made: AttemptOptions): Promise<Outcome> {
+  const { options } = made;
   const limitMs = timeoutMsOf(target);
   return new Promise(resolve => {
     const end = (outcome: Outcome): void => {
@@ -176,19 +178,19 @@ function sendWithTimeout(request: SendRequest, target: Target, options: AttemptO
     const removeListener = onAbort(options.signal, () => {
       cancelGrace = options.clock.after(ABORT_MS, timeOut);
     });
-    void callTarget(request, target, options).then(end);
+    void callTarget(request, target, made).then(end);
   });
 }
 
 async function callTarget(
   { id, events, rest }: SendRequest,
   target: Target,
-  options: AttemptOptions,
+  { options, noteWarning }: AttemptOptions,
 ): Promise<Outcome> {
   const { http, dial, sender, secretOf, clock, signal, logFolder, knownFields } = options;
   const masked = (text: string): string => maskSecrets(text, hiddenTextsOf(target));
   function warn(reason: string): void {
-    options.noteWarning(masked(reason));
+    noteWarning(masked(reason));
     options.expressionWarnings.warn({ target: target.settings.id }, masked(reason), { deliveryId: id });
   }
   const logFailedRequest = ({ reason, payload, ...headers }: FailedRequest): void =>

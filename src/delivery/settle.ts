@@ -75,7 +75,8 @@ export function withFallbacks(
     const { entry, original, fallbackTargets } = one.prepared;
     const others = (): readonly string[] => (one.isTriedAtOnce === true ? [] : fallbacks(original));
     const context = { row: entry.row, fallbacks: others, isFailing, fallbackTargets, ids, now };
-    return { ...one, operation: withFallbackDeliveries(one.operation, context) };
+    const operation = withFallbackDeliveries(one.operation, context);
+    return operation === one.operation ? one : { ...one, operation };
   });
 }
 
@@ -103,14 +104,15 @@ function settleSent(
   const { clock, lastSentAt, showsRepeats } = context;
   const size = sent.length;
   const outcome = withSharedAnswer(attemptResult.outcome, size);
-  const settlements = sent.map(prepared => settleWhole(prepared, { ...attemptResult, outcome }, context));
+  const answered = outcome === attemptResult.outcome ? attemptResult : { ...attemptResult, outcome };
+  const settlements = sent.map(prepared => settleWhole(prepared, answered, context));
   const isEnough = sent.some(({ entry }) => isRepeatedEnough({ showsRepeats }, outcome, entry.row));
   if (attemptResult.isCut === true && !isEnough) return settlements.map(one => afterCut(one, clock.now()));
   if (size < 2) return settlements;
   const before = sent[0]?.entry.failedBatch;
   const isLast = isTriedAgain(outcome) && settlements.some(one => one.operation.state !== 'waiting');
   const split = isEnough ? undefined : splitOf({ outcome, size, before, lastSentAt, isLast });
-  if (split !== undefined) return inParts(sent, split, { ...attemptResult, outcome }, context);
+  if (split !== undefined) return inParts(sent, split, answered, context);
   const failedBatch = afterFailure(outcome, before, clock.monotonic());
   return settlements.map(one => ({ ...one, failedBatch }));
 }
@@ -122,8 +124,17 @@ function settleWhole(
 ): Settlement {
   const delivery = prepared.entry.row;
   const { retrySchedule } = settings();
-  const attempt = { workspace, delivery, outcome, startedAt, durationMs, retrySchedule, random };
-  const operation = settleAttempt({ ...attempt, showsRepeats });
+  const attempt = {
+    workspace,
+    delivery,
+    outcome,
+    startedAt,
+    durationMs,
+    retrySchedule,
+    random,
+    showsRepeats,
+  };
+  const operation = settleAttempt(attempt);
   return { prepared, operation, durationMs, due: started + ((operation.nextAt ?? startedAt) - startedAt) };
 }
 

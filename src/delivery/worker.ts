@@ -455,14 +455,15 @@ class TargetWorker implements DeliveryWorker {
   }
 
   async #settle(result: SendResult, target: Target, isSameReceiver: boolean): Promise<void> {
-    const { clock, ids, results } = this.#options;
+    const { clock, ids, random, results, settings, workspace } = this.#options;
     const { attemptResult } = result;
     // A receiver that is no longer configured pauses nothing.
     const pauseMs = isSameReceiver && attemptResult !== undefined ? attemptResult.pauseMs : 0;
     if (pauseMs > 0) this.#limits.rateLimiter.pause(clock.monotonic() + pauseMs);
     const pause = pauseMs > 0 ? { target: this.#id, until: clock.now() + pauseMs } : undefined;
     const { showsRepeats } = target;
-    const context = { ...this.#options, showsRepeats, lastSentAt: this.#lastSentAt };
+    const lastSentAt = this.#lastSentAt;
+    const context = { clock, ids, random, settings, workspace, showsRepeats, lastSentAt };
     const settlements = withPause(settle(result, context), pause);
     if (attemptResult?.outcome.kind === 'sent') this.#lastSentAt = clock.monotonic();
     const [first] = settlements;

@@ -36,13 +36,14 @@ export function withSystemFields(
   patterns: readonly string[],
   values: SystemFieldValues,
 ): HeadgateEvent {
-  const attached: Record<string, string> = {};
+  // Set one by one, as each event is sent through here: what is spread behind it costs as much as all the rest.
+  const whole: HeadgateEvent & { [field: string]: unknown } = { ...event };
   for (const field of SYSTEM_FIELDS) {
     const value = values[field];
     if (value === undefined || Object.hasOwn(event, field)) continue;
-    if (patterns.some(one => matches(one, field))) attached[field] = value;
+    if (patterns.some(one => matches(one, field))) whole[field] = value;
   }
-  return { ...event, ...attached };
+  return whole;
 }
 
 function matches(text: string, field: SystemField): boolean {

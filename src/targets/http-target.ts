@@ -123,19 +123,25 @@ interface RequestContext {
  * exchange.
  */
 export async function sendRequest(
-  { retries, secrets, connection, ...request }: TargetRequest,
+  request: TargetRequest,
   { clock, http, signal }: RequestContext,
   classify: (answer: HttpAnswer, exchange: HttpExchange) => Outcome = classifyAnswer,
 ): Promise<Outcome> {
+  const { url, method = 'POST', headers, body, retries, secrets } = request;
   try {
     const answer = await http.request({
-      method: 'POST',
-      ...connection,
-      ...request,
+      ...request.connection,
+      url,
+      method,
+      headers,
+      body,
+      skipsVerification: request.skipsVerification === true,
+      closesConnection: request.closesConnection === true,
+      isRoundRobin: request.isRoundRobin === true,
       maxAnswerBytes: MAX_ANSWER_BYTES,
       signal,
     });
-    return classify(answer, { url: request.url, retries, secrets, now: clock.now() });
+    return classify(answer, { url, retries, secrets, now: clock.now() });
   } catch (error) {
     return classifyFailure(error, retries);
   }

@@ -144,8 +144,8 @@ export class StoredIncidents implements Incidents, IncidentPreviews {
         void warnings.push(target === undefined ? reason : `target '${target}': ${reason}`),
     };
     const facts = await this.#options.factsOf(change);
-    const asked = this.#changeOf(rule, change, failed);
-    const { event, operation } = transition({ ...asked, facts });
+    const asked = this.#changeOf(rule, change, facts, failed);
+    const { event, operation } = transition(asked);
     const deliveries = groups.preview(operation, {
       event,
       before: rule.incidents.get(change.subject.key)?.row,
@@ -193,7 +193,7 @@ export class StoredIncidents implements Incidents, IncidentPreviews {
     // Nothing is awaited where nothing is read.
     const facts = found instanceof Promise ? await found : found;
     const before = rule.incidents.get(key);
-    const built = transition({ ...this.#changeOf(rule, change), facts });
+    const built = transition(this.#changeOf(rule, change, facts));
     const { event } = built;
     const { operation, undo } =
       change.summary === undefined && !isKept
@@ -238,6 +238,7 @@ export class StoredIncidents implements Incidents, IncidentPreviews {
   #changeOf(
     rule: RuleState,
     change: StateChange,
+    facts: IncidentChange['facts'],
     expressionWarnings = this.#options.expressionWarnings,
   ): IncidentChange {
     const { clock, ids, targets, workspace, externalUrl } = this.#options;
@@ -258,6 +259,7 @@ export class StoredIncidents implements Incidents, IncidentPreviews {
       subject: change.subject,
       status: change.status,
       description: change.description,
+      facts,
       eventId: change.eventId,
       incident: open?.row,
       closeReason: change.closeReason,

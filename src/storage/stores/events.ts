@@ -99,22 +99,22 @@ const MAX_KNOWN_QUERIES = 100;
 function knownQuery(db: Kysely<Database>, count: number): CompiledQuery<KnownRow> {
   const queries = knownQueries.get(db) ?? new Map<number, CompiledQuery<KnownRow>>();
   knownQueries.set(db, queries);
+  const present = queries.get(count);
+  if (present !== undefined) return present;
   const ids = Array.from({ length: count }, () => '');
-  const query =
-    queries.get(count) ??
-    db
-      .selectFrom('events')
-      .where('workspace', '=', '')
-      .where('id', 'in', ids)
-      .select(['id', sql<number>`1`.as('is_written')])
-      .unionAll(
-        db
-          .selectFrom('received_events')
-          .where('workspace', '=', '')
-          .where('event', 'in', ids)
-          .select(['event as id', sql<number>`0`.as('is_written')]),
-      )
-      .compile();
+  const query = db
+    .selectFrom('events')
+    .where('workspace', '=', '')
+    .where('id', 'in', ids)
+    .select(['id', sql<number>`1`.as('is_written')])
+    .unionAll(
+      db
+        .selectFrom('received_events')
+        .where('workspace', '=', '')
+        .where('event', 'in', ids)
+        .select(['event as id', sql<number>`0`.as('is_written')]),
+    )
+    .compile();
   if (queries.size < MAX_KNOWN_QUERIES) queries.set(count, query);
   return query;
 }

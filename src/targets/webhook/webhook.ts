@@ -130,7 +130,9 @@ async function compose(
     skipsVerification: !settings.rejectUnauthorized,
     closesConnection: !settings.keepAlive,
     isRoundRobin: settings.useRoundRobinDns,
-    ...{ connection: fixed.connection, retries: settings, secrets: fixed.secrets },
+    connection: fixed.connection,
+    retries: settings,
+    secrets: fixed.secrets,
   };
   return { request, text, hidden: [...Object.values(query), ...Object.values(members)] };
 }

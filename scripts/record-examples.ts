@@ -135,11 +135,25 @@ function asker(url: string, root: string): Ask {
     return String(asMap(first).id ?? asMap(first).hash);
   }
 
+  /** How often the delivery that waits was tried. */
+  async function attempts(): Promise<number> {
+    const operation = operations.find(({ id }) => id === 'deliveries.list');
+    if (operation === undefined) throw new Error('there is no list of deliveries');
+    const answer = await send(operation, { params: {}, query: { target: 'ops_hook' } });
+    const { items } = { items: [], ...asMap(answer) };
+    return Number(asMap(items[0]).attempts);
+  }
+
   /** Changes where a target that was notified keeps its alarms open, and back. */
   async function keepSettings(): Promise<string> {
     const operation = operations.find(({ id }) => id === 'targets.update');
     if (operation === undefined) throw new Error('no target can be changed');
-    const change = (body: object) => send(operation, { params: { id: 'ops_hook' }, query: {}, body });
+    // Each change has the waiting delivery tried once more, unless the next one comes before that.
+    const change = async (body: object): Promise<void> => {
+      const before = await attempts();
+      await send(operation, { params: { id: 'ops_hook' }, query: {}, body });
+      await until(async () => (await attempts()) > before, 'the attempt after the change');
+    };
     await change({ resolveUrl: 'http://127.0.0.1:9/close' });
     await change({ resolveUrl: 'http://127.0.0.1:9/end' });
     await change({ resolveUrl: null });

@@ -6,7 +6,7 @@ import { AppError } from '../lib/errors.ts';
 import type { ExplainedRule, ExplainRequest } from '../notifications/explain.ts';
 import { type ExternalEvent, readExternalEvents } from '../notifications/external-events.ts';
 import { type Notification, TARGET_HEALTH } from '../notifications/notification.ts';
-import { createComponentMatcher, isExact } from '../notifications/subjects.ts';
+import { createComponentMatcher, isExact, subjectOf } from '../notifications/subjects.ts';
 import { type Component, componentName } from '../pipelines/components/component.ts';
 import { asNeverSeen, componentSourcesOf, knownComponents } from './components.ts';
 import type { Call } from './context.ts';
@@ -89,7 +89,7 @@ export const explainEvent = defineVerb({
 });
 
 async function explainNotification(call: Call, wanted: string): Promise<ExplainAnswer> {
-  const { notifications } = call.context.configuration();
+  const notifications = notificationsOf(call);
   const found = notifications.find(one => one.id === wanted);
   if (found === undefined)
     throw missing(
@@ -102,10 +102,24 @@ async function explainNotification(call: Call, wanted: string): Promise<ExplainA
   return answerOf(call, { kind: 'notification', id: wanted }, [report], {});
 }
 
+/** Those of the group that the call is about. */
+function notificationsOf({ context, group }: Call): readonly Notification[] {
+  const { notifications } = context.configuration();
+  return group === undefined ? notifications : notifications.filter(one => one.group === group);
+}
+
+/** The numbers of inputs and outputs are shown to who may read those. */
+function authoriseNumbers({ actor }: Call, { rule }: Notification): void {
+  const { components: selector } = rule;
+  if (selector === undefined) return;
+  for (const kind of ['input', 'output'] as const)
+    if (selector.kind === kind || selector.kind === 'either') authorise(actor, `read:${kind}s`);
+}
+
 async function explainComponent(call: Call, name: string): Promise<ExplainAnswer> {
   authorise(call.actor, 'read:inputs');
   authorise(call.actor, 'read:outputs');
-  const { notifications } = call.context.configuration();
+  const notifications = notificationsOf(call);
   const components = componentsNamed(call, name);
   const watching = notifications.filter(({ rule: { components: selector } }) => {
     if (selector === undefined) return false;
@@ -114,10 +128,11 @@ async function explainComponent(call: Call, name: string): Promise<ExplainAnswer
     return components.some(matches) || (isExact(selector) && selector.name === name);
   });
   if (components.length === 0 && watching.length === 0) throw missingComponent(call, name);
+  const wanted = new Set(components.map(keyOf));
   const isWanted = ({ component, name: own }: ExplainedSubject['subject']): boolean =>
     component === undefined
       ? own === name || components.some(one => componentName(one) === own || one.id === own)
-      : components.includes(component) || components.some(one => isSame(one, component));
+      : wanted.has(keyOf(component));
   const asker = asking(call);
   const reports: NotificationReport[] = [];
   // One after the other: each lets others have their turn.
@@ -130,21 +145,21 @@ async function explainComponent(call: Call, name: string): Promise<ExplainAnswer
   });
 }
 
-const isSame = (one: Component, other: Component): boolean =>
-  one.kind === other.kind && one.id === other.id && one.pipeline === other.pipeline;
+/** Subjects do not name their kind. */
+const keyOf = (component: Component): string => `${component.kind} ${subjectOf(component).key}`;
 
 const unwatched = (name: string, disabled: number): string =>
   `${disabled > 0 ? 'only disabled notifications are' : 'no notification is'} about ${name}, so that nobody is notified of it; \`headgate suggest ${name}\` shows thresholds that suit it, and a notification with \`conf.name: ${name}\` watches it`;
 
 /** Also those that a file declares and that were never seen. */
-function componentsNamed({ context }: Call, name: string): readonly Component[] {
+function componentsNamed({ context, group }: Call, name: string): readonly Component[] {
   const sources = componentSourcesOf(context);
   return (['input', 'output'] as const).flatMap(kind => {
     const matches = createComponentMatcher({ name }, kind);
     return knownComponents(sources, kind)
       .slice()
       .map(known => known.component ?? asNeverSeen(known))
-      .filter(matches);
+      .filter(component => matches(component) && (group === undefined || component.group === group));
   });
 }
 
@@ -173,8 +188,9 @@ async function explainIncident(call: Call, wanted: string): Promise<ExplainAnswe
   if (row === undefined) throw missing('incident', wanted, [], '`headgate incidents list`');
   const [incident] = await describeIncidents(context, [row]);
   if (incident === undefined) throw new Error('an incident was not described');
-  const { notifications } = context.configuration();
-  const notification = notifications.find(one => one.id === row.notification);
+  const notification = notificationsOf(call).find(one => one.id === row.notification);
+  if (notification === undefined && call.group !== undefined)
+    throw missing('incident', wanted, [], '`headgate incidents list`');
   const isWanted = ({ key }: ExplainedSubject['subject']): boolean => key === row.subject;
   const reports =
     notification === undefined
@@ -195,7 +211,7 @@ function noteOf({ row }: DescribedIncident, notification: Notification | undefin
 
 async function explainPosted(call: Call, event: ExternalEvent): Promise<ExplainAnswer> {
   const { context } = call;
-  const { notifications } = context.configuration();
+  const notifications = notificationsOf(call);
   const effects = await context.explainer.explainEvent(event);
   const taking = effects.flatMap(({ notification, ...rest }) => {
     const found = notifications.find(one => one.id === notification);
@@ -244,6 +260,7 @@ async function reportOf(
   request: ExplainRequest,
 ): Promise<NotificationReport> {
   const { context } = asker.call;
+  authoriseNumbers(asker.call, notification);
   const explained = await context.explainer.explain(notification.id, request);
   if (explained === undefined) {
     const note = notification.disabled

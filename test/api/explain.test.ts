@@ -3,6 +3,7 @@ import { contractServer } from '../helpers/contract-server.ts';
 import { pagerDutyServer } from '../helpers/pager-duty.ts';
 import { slackServer } from '../helpers/slack.ts';
 import { until } from '../helpers/until.ts';
+import { addedUser } from '../helpers/users.ts';
 import { type ApiServer, JSON_BODY, startApiServer } from './api-server.ts';
 import { type JsonAnswer, jsonCaller } from './json.ts';
 
@@ -421,6 +422,37 @@ it('says what a pattern without any match, a name that was never seen, and a hea
     ],
     message: { event: { _raw: 'Heartbeat backup is overdue: it has never come' } },
   });
+});
+
+it('shows the address of a target in part to who may not change targets', async () => {
+  const { call: reader } = await addedUser(server, 'rita', { roles: ['reader'] });
+  const { status, text, body } = await reader('GET', '/explain?notification=all_types');
+  expect(status).toBe(200);
+  expect(text).not.toContain('/hooks/of-the-team');
+  const [{ message }] = body.items[0].notifications;
+  const shown = message.recipients.find(({ target }: { target: string }) => target === 'hook').message;
+  expect(shown).toMatchObject({ kind: 'request', url: expect.stringContaining(new URL(hook.url).host) });
+});
+
+it('explains what belongs to a group below its path, and nothing else', async () => {
+  const of = async (group: string, query: string) => {
+    const { status, body } = await call('GET', `/m/${group}/explain?${query}`);
+    return [status, body.items?.[0].total];
+  };
+  const elsewhere = {
+    id: 'elsewhere',
+    group: 'shops',
+    condition: 'monitor-alerts',
+    targets: ['hook'],
+    conf: {},
+  };
+  expect((await call('POST', '/notifications', elsewhere)).status).toBe(200);
+  expect(await of('shops', 'notification=elsewhere')).toEqual([200, 1]);
+  expect(await of('default', 'notification=shop_silent')).toEqual([200, 1]);
+  expect((await of('shops', 'notification=shop_silent'))[0]).toBe(404);
+  expect((await of('default', 'notification=elsewhere'))[0]).toBe(404);
+  expect(await of('default', 'component=http:shop')).toEqual([200, 4]);
+  expect((await of('shops', 'component=http:shop'))[0]).toBe(404);
 });
 
 it('refuses an unknown id with the remedy', async () => {

@@ -65,6 +65,8 @@ export const OPERATIONS = {
   'inhibitions.remove': {"method":"DELETE","path":"/inhibitions/{id}","query":[],"access":"token","answer":"item"},
   'explain.get': {"method":"GET","path":"/explain","query":["notification","component","incident"],"access":"token","answer":"item"},
   'explain.event': {"method":"POST","path":"/explain","query":[],"access":"token","answer":"item"},
+  'explain.getInGroup': {"method":"GET","path":"/m/{group}/explain","query":["notification","component","incident"],"access":"token","answer":"item"},
+  'explain.eventInGroup': {"method":"POST","path":"/m/{group}/explain","query":[],"access":"token","answer":"item"},
   'conditions.list': {"method":"GET","path":"/conditions","query":["offset","limit","category"],"access":"token","answer":"list"},
   'conditions.listInGroup': {"method":"GET","path":"/m/{group}/conditions","query":["offset","limit","category"],"access":"token","answer":"list"},
   'conditions.get': {"method":"GET","path":"/conditions/{id}","query":[],"access":"token","answer":"item"},

@@ -787,6 +787,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/m/{group}/explain": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Explain a notification, an input or output, or an incident: the last verdict with its numbers, when it alerts at the earliest, who is notified by which route, what holds that up, and the messages, in a group
+         * @description Takes exactly one of `notification`, `component` and `incident`. Nothing is sent or stored.
+         */
+        get: operations["explain.getInGroup"];
+        put?: never;
+        /** Explain what an external event would do; nothing is sent or stored, in a group */
+        post: operations["explain.eventInGroup"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/conditions": {
         parameters: {
             query?: never;
@@ -13203,6 +13224,85 @@ export interface operations {
             500: components["responses"]["InternalServerError"];
             503: components["responses"]["ServiceUnavailable"];
             504: components["responses"]["GatewayTimeout"];
+        };
+    };
+    "explain.getInGroup": {
+        parameters: {
+            query?: {
+                /** @description Id of the notification that is explained. */
+                notification?: string;
+                /** @description The input or output that is explained: `type:id` or an id. */
+                component?: string;
+                /** @description Id of the incident that is explained. */
+                incident?: string;
+            };
+            header?: never;
+            path: {
+                /** @description The group the call is about. */
+                group: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["Explanation"][];
+                        count: number;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "explain.eventInGroup": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The group the call is about. */
+                group: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ExplainedEvent"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["Explanation"][];
+                        count: number;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     "conditions.list": {

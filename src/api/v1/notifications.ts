@@ -393,6 +393,7 @@ export const explainRoutes: readonly Route[] = [
       'Explain a notification, an input or output, or an incident: the last verdict with its numbers, when it alerts at the earliest, who is notified by which route, what holds that up, and the messages',
     description:
       'Takes exactly one of `notification`, `component` and `incident`. Nothing is sent or stored.',
+    grouped: true,
     verb: explain,
     answer: item(explanationShape, wireExplanation),
     errors: ['not-found', 'unavailable'],
@@ -403,6 +404,7 @@ export const explainRoutes: readonly Route[] = [
     method: 'POST',
     path: '/explain',
     summary: 'Explain what an external event would do; nothing is sent or stored',
+    grouped: true,
     verb: explainEvent,
     takes: { shape: { name: 'ExplainedEvent' } },
     answer: item(explanationShape, wireExplanation),

@@ -67,7 +67,7 @@ export const conditions: readonly Condition[] = [
 export const findCondition = (id: string): Condition | undefined =>
   conditions.find(condition => condition.id === id);
 
-/** Fields of events that no single condition adds: of flapping, of silences that have ended, of flood summaries, of failing targets, of the bulletin. */
+/** Fields of events that no single condition adds: of flapping, of silences and inhibitions that have ended, of flood summaries, of failing targets, of the bulletin. */
 const COMMON_FIELDS = [
   ...RESERVED_FIELDS,
   'flapping',
@@ -75,6 +75,8 @@ const COMMON_FIELDS = [
   'silence',
   'silenceComment',
   'silenceAuthor',
+  'inhibition',
+  'inhibitedBy',
   ...FACT_FIELDS,
   'escalated',
   'first',

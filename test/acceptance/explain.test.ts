@@ -48,6 +48,21 @@ it('explains on the command line from the top down, in JSON, and of an event fro
   const file = writeFileText(folders.root, 'event.json', JSON.stringify(event));
   expect((await run('--event', file)).stdout).toContain('[ALARM] Monitor cpu is firing: 9');
 
+  const reported = await headgate(['report', '--since', '1d'], environment);
+  expect([reported.code, reported.stderr]).toEqual([0, '']);
+  for (const text of [
+    ': 0 incidents\n',
+    'Time to notify: - (p50), - (p99), of 0 incidents',
+    'Noisiest notifications\nno incidents',
+    'Incidents that nobody acknowledged: 0',
+    'Targets that failed\nnone',
+    'Inputs and outputs without any notification: 0',
+  ])
+    expect(reported.stdout).toContain(text);
+  const past = await headgate(['report', '--since', '2d', '--until', '1d', '--json'], environment);
+  const { since, until } = JSON.parse(past.stdout);
+  expect(Date.parse(until) - Date.parse(since)).toBe(86_400_000);
+
   const unknown = await run('app_silen');
   expect([unknown.code, unknown.stderr]).toEqual([1, expect.stringContaining("did you mean 'app_silent'?")]);
 });

@@ -3,7 +3,7 @@ import type { Clock } from '../../lib/clock.ts';
 import type { DeliveryRow, HoldColumns } from '../../storage/stores/deliveries.ts';
 import type { IncidentRow } from '../../storage/stores/incidents.ts';
 import type { Inhibitions } from '../inhibition/inhibition.ts';
-import type { Inhibited, Inhibitors, WaitsFor } from '../inhibition/inhibitors.ts';
+import type { Inhibited, Inhibitor, Inhibitors, WaitsFor } from '../inhibition/inhibitors.ts';
 import type { Grouping } from '../notification.ts';
 import type { Silences } from '../silences/silences.ts';
 import { type DeliveryGroup, type GroupMember, type Hold, heldGroupId } from './group.ts';
@@ -101,13 +101,17 @@ export class Holds {
     return heldGroupId(event, notification, grouping, hold) === row.group_id ? hold : undefined;
   }
 
-  /** The events of members whose silence has ended, with its name: their receivers hear late, and from what. */
+  /** The events of members whose silence or inhibition has ended, with its name: their receivers hear late, and from what. */
   eventsAfter({ hold }: DeliveryGroup, members: readonly GroupMember[]): { id: string; body: string }[] {
-    if (hold?.kind !== 'silence') return [];
+    if (hold === undefined) return [];
     const events = new Map(members.map(({ event }) => [event.id, event]));
     return [...events.values()].map(event => ({
       id: event.id,
-      body: JSON.stringify(this.#silences.afterEnd(hold.silence, event)),
+      body: JSON.stringify(
+        hold.kind === 'silence'
+          ? this.#silences.afterEnd(hold.silence, event)
+          : withEndedInhibition(event, hold),
+      ),
     }));
   }
 
@@ -128,6 +132,14 @@ export class Holds {
 
 const inhibitorOf = (hold: Hold | undefined): string | undefined =>
   hold?.kind === 'inhibition' ? hold.incident : undefined;
+
+/** The event as it is sent once the inhibition that held it back has ended. */
+const withEndedInhibition = (event: HeadgateEvent, { rule, incident }: Inhibitor): HeadgateEvent => ({
+  ...event,
+  inhibition: rule,
+  inhibitedBy: incident,
+  _raw: `${event._raw} (inhibited until now by inhibition ${rule}, for incident ${incident})`,
+});
 
 /** Of what nothing holds back. */
 export const NOT_HELD: HoldColumns = {

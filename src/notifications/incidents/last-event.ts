@@ -40,6 +40,8 @@ const OF_ONE_EVENT: ReadonlySet<string> = new Set([
   'silence',
   'silenceComment',
   'silenceAuthor',
+  'inhibition',
+  'inhibitedBy',
 ]);
 
 /** The fields that a further event of the incident has as well. */

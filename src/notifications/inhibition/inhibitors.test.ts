@@ -161,7 +161,17 @@ describe('an alarm that an open incident inhibits', () => {
     await post('fatal@a', 'OK');
     await pass(0);
     await become('fatal@a ALARM waiting', 'warn@a ALARM waiting', 'fatal@a OK waiting');
-    expect(queued).toContain((await rows())[1]?.id);
+    const late = (await rows())[1];
+    expect(queued).toContain(late?.id);
+    const inhibitor = await incidentOf('fatal@a');
+    const { rows: events } = await store.storage
+      .in('default')
+      .events.ofIncident(late?.incident_id ?? '', { offset: 0, limit: 9 });
+    expect(JSON.parse(events[0]?.body ?? '')).toMatchObject({
+      inhibition: 'rule',
+      inhibitedBy: inhibitor.id,
+      _raw: expect.stringContaining(`(inhibited until now by inhibition rule, for incident ${inhibitor.id})`),
+    });
     await post('warn@a', 'OK');
     expect((await deliveries()).at(-1)).toBe('warn@a OK waiting');
   });

@@ -21,19 +21,19 @@ export interface HttpRequest {
   /** For the whole exchange, connecting and reading the body included. */
   readonly timeoutMs: number;
   /** For steps of it; one that is left out has the time of the whole. */
-  readonly timeouts?: Partial<HttpTimeouts>;
+  readonly timeouts?: Partial<HttpTimeouts> | undefined;
   /** Bytes of the answer that are read and no further; what is over sets `truncated`. */
   readonly maxAnswerBytes: number;
   /** True accepts a certificate that no trusted authority has signed. */
   readonly skipsVerification?: boolean;
   /** Certificates that are shown to the receiver and trusted over https. */
-  readonly tls?: ClientTls;
+  readonly tls?: ClientTls | undefined;
   /** True when the connection serves no other request. */
   readonly closesConnection?: boolean;
   /** True goes through the proxy of the environment, where there is one for the address. */
   readonly proxied?: boolean;
   /** Goes through this proxy, whatever the environment says. */
-  readonly proxy?: ForwardProxy;
+  readonly proxy?: ForwardProxy | undefined;
   /** True connects to the addresses of the host in turn. Without effect through a proxy. */
   readonly isRoundRobin?: boolean;
   readonly signal?: AbortSignal;

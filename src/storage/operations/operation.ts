@@ -39,10 +39,10 @@ export type StorageOperation =
   | ReceiveOperation;
 
 /** The SQL of an operation, which every dialect reads once the placeholders are its own. */
-export const plan = (operation: StorageOperation, lease?: Lease): Plan => ({
-  ...planOperation(operation),
-  lease,
-});
+export function plan(operation: StorageOperation, lease?: Lease): Plan {
+  const { steps, conflict, changes } = planOperation(operation);
+  return { steps, conflict, changes, lease };
+}
 
 function planOperation(operation: StorageOperation): UnfencedPlan {
   switch (operation.kind) {

@@ -48,6 +48,14 @@ const DROPPED_SILENCED = 'its incident was over before its silence';
 const DROPPED_HELD = 'its incident was over before the one that inhibited it';
 const DROPPED_INHIBITED = 'its incident was over before its pipeline could be read again';
 
+/** Spelled out, as one is made for each transition. */
+const replacing = ({ sql, parameters, expect }: Step, replaces: string): Step => ({
+  sql,
+  parameters,
+  expect,
+  replaces,
+});
+
 export function planTransition(operation: TransitionOperation): UnfencedPlan {
   const { workspace, expectedSeq, incident, event, deliveries, message, silence } = operation;
   return {
@@ -59,10 +67,7 @@ export function planTransition(operation: TransitionOperation): UnfencedPlan {
       ...deliveries.map(row => insertDelivery(workspace, row)),
       ...dropSteps(operation),
       ...(silence === undefined ? [] : [recordSilenced(workspace, { silence, incident: incident.id })]),
-      {
-        ...upsertMessage(workspace, message),
-        replaces: `messages ${workspace} ${message.id}`,
-      },
+      replacing(upsertMessage(workspace, message), `messages ${workspace} ${message.id}`),
     ],
     conflict: () =>
       expectedSeq === 0

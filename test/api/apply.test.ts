@@ -49,7 +49,7 @@ const planned = async (content: object | string, options?: object): Promise<Json
   return plan;
 };
 
-const versions = async (): Promise<number> => (await call('GET', '/version/count')).body.items[0].count;
+const versions = async (): Promise<number> => (await call('GET', '/version?limit=1')).body.totalCount;
 
 describe('a plan', () => {
   it('shows what is created, changed field by field, and removed, and changes nothing', async () => {
@@ -231,17 +231,17 @@ describe('what is applied', () => {
     await given(settings, 'headgate.yml');
   });
 
-  it('may be thousands of items at once', async () => {
+  it('may be hundreds of items at once', async () => {
     await given('targets: []\n');
-    const targets = Array.from({ length: 2000 }, (_, index) => ({
+    const targets = Array.from({ length: 600 }, (_, index) => ({
       id: `t${index}`,
       type: 'bulletin_message',
     }));
     expect((await call('POST', APPLY, body({ targets }))).status).toBe(200);
-    const fewer = targets.slice(0, 1500).map(one => ({ ...one, description: 'changed' }));
+    const fewer = targets.slice(0, 450).map(one => ({ ...one, description: 'changed' }));
     const answer = await call('POST', APPLY, body({ targets: fewer }, { prune: true }));
-    expect(answer.body.items[0].changes).toHaveLength(2000);
-    expect((await call('GET', '/notification-targets?limit=1')).body.totalCount).toBe(1500);
+    expect(answer.body.items[0].changes).toHaveLength(600);
+    expect((await call('GET', '/notification-targets?limit=1')).body.totalCount).toBe(450);
   });
 
   it('is refused whole when the texts are larger than a request may be', async () => {

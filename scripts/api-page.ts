@@ -1,5 +1,5 @@
 import type { Operation } from '../src/api/operation.ts';
-import { API_PREFIX, operations } from '../src/api/v1/index.ts';
+import { API_PREFIX, operations, servedRoutes } from '../src/api/v1/index.ts';
 import { code, table } from './markdown.ts';
 
 const START = '<!-- npm run generate writes this table; its rows are in src/api. -->';
@@ -27,7 +27,7 @@ function halves(text: string, mark: string): [string, string] {
 }
 
 function pathTable(): string {
-  const grouped = new Set(operations.flatMap(({ id, path }) => (path.startsWith(GROUP) ? [id] : [])));
+  const grouped = new Set(servedRoutes.flatMap(({ id, path }) => (path.startsWith(GROUP) ? [id] : [])));
   const rows = operations
     .filter(({ id }) => !grouped.has(id))
     .map(operation => rowOf(operation, grouped.has(`${operation.id}InGroup`)));

@@ -4,6 +4,7 @@ import { fastify } from 'fastify';
 import * as z from 'zod';
 import { createErrorWriter } from '../src/api/errors.ts';
 import { openApiDocument } from '../src/api/openapi/document.ts';
+import { type Compatibility, compatibilityOf } from '../src/api/v1/compatibility.ts';
 import { operations } from '../src/api/v1/index.ts';
 import { conditions } from '../src/conditions/index.ts';
 import { variableName } from '../src/config/overrides.ts';
@@ -45,6 +46,7 @@ export async function pages(): Promise<readonly Page[]> {
     { path: 'docs/reference/presets.md', text: presetsPage() },
     { path: 'docs/guide/presets.md', text: presetsGuide() },
     { path: 'docs/reference/errors.md', text: await errorsPage() },
+    { path: 'docs/reference/compatibility.md', text: compatibilityPage() },
     { path: API_PAGE, text: apiPage(await readFile(API_PAGE, 'utf8')) },
     ...(await openApiFiles()),
   ];
@@ -392,6 +394,28 @@ async function statusesByCode(): Promise<ReadonlyMap<string, number>> {
   await server.close();
   return new Map(ERRORS.map(({ name }, index) => [name, answers[index]?.statusCode ?? 0]));
 }
+
+const STATE_WORDS: Readonly<Record<Compatibility['state'], string>> = {
+  offered: 'offered',
+  different: 'offered, with a difference',
+  'not-offered': 'not offered',
+};
+
+const compatibilityPage = (): string =>
+  sections(
+    heading('Compatibility'),
+    'Headgate speaks the wire format of the Cribl control plane: SDKs, command lines and scripts of that API work against it unchanged. ' +
+      'This is each public operation of it below `/api/v1`, and what Headgate does with it. What is offered below `/m/{group}` there is offered below it here. ' +
+      'A path that is not offered is answered 404 with the code `not-offered`, a method that is not offered 405. `GET /api/v1/compatibility` answers the same list.',
+    table(
+      ['Operation', 'State', 'Note'],
+      compatibilityOf(operations).map(({ method, path, state, note = '' }) => [
+        code(`${method} ${path}`),
+        STATE_WORDS[state],
+        note,
+      ]),
+    ),
+  );
 
 async function errorsPage(): Promise<string> {
   const statuses = await statusesByCode();

@@ -104,7 +104,7 @@ test('api.md lists every path of the API with the permission it asks for', async
   );
   const guarded = await Promise.all(
     routes.map(async route => {
-      const path = `/api/v1${route.grouped === true ? GROUP : ''}${asDocumented(route.path)}`;
+      const path = `/api/v1${route.grouped === false ? '' : GROUP}${asDocumented(route.path)}`;
       return `${route.method} ${path} ${await permissionOf(route)}`;
     }),
   );

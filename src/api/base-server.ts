@@ -60,7 +60,7 @@ export function createBaseServer(options: BaseServerOptions): FastifyInstance {
     logger: false,
     bodyLimit,
     requestTimeout: requestTimeoutMs,
-    routerOptions: { maxParamLength: MOST_PARAMETER_LENGTH },
+    routerOptions: { maxParamLength: MOST_PARAMETER_LENGTH, ignoreTrailingSlash: true },
     rewriteUrl: request => routableUrl(request.url ?? '/'),
     clientErrorHandler: (error, socket) => refuseUnreadable(error, socket, ids),
     forceCloseConnections: 'idle',

@@ -10,7 +10,7 @@ function envelope<Item>(page: ListPage<Item>, wire: (item: Item) => object | str
 }
 
 /** A single object is sent as a list too. */
-const single = (item: object): object => ({ items: [item], count: 1 });
+const single = (item: object | string): object => ({ items: [item], count: 1 });
 
 /** Answers with a page of objects. */
 export const list = <Item>(
@@ -23,7 +23,10 @@ export const list = <Item>(
 });
 
 /** Answers with one object. */
-export const item = <Output>(shape: Shape, wire: (output: Output) => object): RouteAnswer<Output> => ({
+export const item = <Output>(
+  shape: Shape,
+  wire: (output: Output) => object | string,
+): RouteAnswer<Output> => ({
   kind: 'item',
   shape,
   make: output => single(wire(output)),

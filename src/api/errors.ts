@@ -11,6 +11,7 @@ export const STATUS: Readonly<Record<ErrorCode, number>> = {
   'password-change-required': 403,
   'local-login-disabled': 403,
   'not-found': 404,
+  'not-offered': 404,
   'method-not-allowed': 405,
   conflict: 409,
   'configuration-broken': 409,

@@ -52,6 +52,21 @@ export function readJsonBodies(
       return text === '' ? undefined : inSlices(parseJsonInSlices(text, { mostValues, numbers }));
     },
   );
+  refuseOtherTypes(scope, ['application/json']);
+}
+
+/** Refuses every other type of a body, and says which came and which are read. */
+export function refuseOtherTypes(scope: FastifyInstance, types: readonly string[]): void {
+  scope.addContentTypeParser('*', async ({ headers, is404 }: FastifyRequest) => {
+    // Whether there is such a path comes before what it would read.
+    if (is404) return undefined;
+    const sent = headers['content-type'];
+    const what =
+      sent === undefined
+        ? 'The body has no Content-Type'
+        : `The Content-Type '${sent.slice(0, 100)}' is not read here`;
+    throw new AppError('unsupported-media-type', `${what}; send ${types.join(' or ')}`);
+  });
 }
 
 /** Hands over text. An invalid byte, as in old names of files, is replaced and does not lose the lines around it. */
@@ -60,22 +75,21 @@ export function readTextBodies(
   { onBody = () => {}, mostUnpacked }: BodyOptions = {},
 ): void {
   scope.removeAllContentTypeParsers();
-  scope.addContentTypeParser(
-    ['application/json', 'application/x-ndjson', 'text/plain'],
-    { parseAs: 'buffer' },
-    async (request: FastifyRequest, body: Buffer) => {
-      assertUtf8(request);
-      const decoded = await decodeContent(request, body, mostUnpacked);
-      onBody(request, decoded.length);
-      return decoded.toString();
-    },
-  );
+  const types = ['application/json', 'application/x-ndjson', 'text/plain'];
+  refuseOtherTypes(scope, types);
+  scope.addContentTypeParser(types, { parseAs: 'buffer' }, async (request: FastifyRequest, body: Buffer) => {
+    assertUtf8(request);
+    const decoded = await decodeContent(request, body, mostUnpacked);
+    onBody(request, decoded.length);
+    return decoded.toString();
+  });
 }
 
 /** Hands over bytes unchanged. */
 export function readBinaryBodies(scope: FastifyInstance, types: string[]): void {
   scope.removeAllContentTypeParsers();
   scope.addContentTypeParser(types, { parseAs: 'buffer' }, async (_request: unknown, body: Buffer) => body);
+  refuseOtherTypes(scope, types);
 }
 
 const CHARSET = /;\s*charset\s*=\s*"?([^\s";]*)/i;
@@ -106,20 +120,25 @@ interface KnownRoute {
   readonly path: string;
 }
 
-/** Answers 404 for an unknown path, and 405 with the allowed methods for a known one. */
+/**
+ * Answers 404 for an unknown path, by what `whyNot` knows of it below the prefix, and 405 with the allowed methods for a
+ * known one.
+ */
 export function addNotFound(
   scope: FastifyInstance,
   prefix: string,
   knownRoutes: readonly KnownRoute[],
+  whyNot: (path: string) => AppError | undefined = () => undefined,
 ): void {
   const patterns = knownRoutes.map(row => ({
     methods: row.method === 'GET' ? ['GET', 'HEAD'] : [row.method],
     pattern: new RegExp(`^${prefix}${row.path.replace(/:[a-z]+/g, '[^/]+')}$`),
   }));
   scope.setNotFoundHandler((request, reply) => {
-    const path = request.url.split('?', 1)[0] ?? '';
+    const path = (request.url.split('?', 1)[0] ?? '').replace(/(?<=.)\/$/, '');
     const allowed = patterns.filter(row => row.pattern.test(path)).flatMap(row => row.methods);
-    if (allowed.length === 0) throw new AppError('not-found', 'There is nothing at this path');
+    if (allowed.length === 0)
+      throw whyNot(path.slice(prefix.length)) ?? new AppError('not-found', 'There is nothing at this path');
     void reply.header('allow', allowed.join(', '));
     throw new AppError('method-not-allowed', `This path takes ${allowed.join(', ')}`);
   });

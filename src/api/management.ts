@@ -10,6 +10,7 @@ import { addNotFound, authorizationOf, type Forwarding, forwardToLeader, readJso
 import type { Route } from './route.ts';
 import type { WorkspaceOf } from './served-workspace.ts';
 import { addLogin, loginOperation } from './v1/auth.ts';
+import { notOffered } from './v1/compatibility.ts';
 import { addHealth, healthOperation, type ServerHealth } from './v1/health.ts';
 import { API_PREFIX, servedRoutes } from './v1/index.ts';
 import { addStream, streamOperation } from './v1/stream.ts';
@@ -93,7 +94,7 @@ export async function addManagement(scope: FastifyInstance, options: ManagementO
         return body;
       },
     });
-  addNotFound(scope, API_PREFIX, [...publicOperations, streamOperation, ...rows]);
+  addNotFound(scope, API_PREFIX, [...publicOperations, streamOperation, ...rows], notOffered);
 }
 
 function groupOf(request: FastifyRequest): string | undefined {

@@ -20,8 +20,11 @@ export type RouteAnswerer = boolean | 'while-led';
 
 /** An operation of `/api/v1` with the verb behind it. */
 export interface Route extends Operation {
-  /** Served below `/m/{group}` as well, for that group only. */
-  readonly grouped: boolean;
+  /**
+   * Served below `/m/{group}` as well, for that group only. `alike`: there too, with the same answer, as Cribl-compatible
+   * clients ask there for what groups have in common; documents have it once.
+   */
+  readonly grouped: boolean | 'alike';
   /** As `RouteAnswerer` says. */
   readonly isLive: RouteAnswerer;
   /** Concerns the whole installation, so a hosted deployment does not serve it. */
@@ -39,7 +42,7 @@ interface RouteOptions<Input, Output> {
   readonly path: string;
   readonly summary: string;
   readonly description?: string;
-  readonly grouped?: boolean;
+  readonly grouped?: Route['grouped'];
   /** By default true. */
   readonly isLive?: RouteAnswerer;
   readonly isOfInstallation?: true;
@@ -65,7 +68,7 @@ export function route<Input, Output>(options: RouteOptions<Input, Output>): Rout
     method,
     path,
     summary,
-    ...(description !== undefined && { description }),
+    ...describedAs(description, options.grouped),
     grouped: options.grouped ?? false,
     isLive: options.isLive ?? true,
     isOfInstallation: options.isOfInstallation ?? false,
@@ -85,6 +88,12 @@ export function route<Input, Output>(options: RouteOptions<Input, Output>): Rout
       return { body: answer.make(output), ...(tag !== undefined && { etag: tag }) };
     },
   };
+}
+
+function describedAs(description: string | undefined, grouped: Route['grouped'] = false) {
+  const also = grouped === 'alike' ? ['The same below `/m/{group}`.'] : [];
+  const sentences = [...(description === undefined ? [] : [description]), ...also];
+  return sentences.length === 0 ? {} : { description: sentences.join(' ') };
 }
 
 /** Splits a verb's input into what path, query, body and header bring. */

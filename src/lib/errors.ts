@@ -6,6 +6,7 @@ export const ERROR_CODES = {
   'password-change-required': 'The token may only change the password of its user; the message says how.',
   'local-login-disabled': 'Passwords of this server do not count; sign in with single sign-on.',
   'not-found': 'Nothing with that id exists, or the caller may not know of it.',
+  'not-offered': 'Other servers of the Cribl API have this path and Headgate does not; the message says why.',
   'method-not-allowed': 'The path exists, but not with this method; see the Allow header.',
   conflict: 'The change collides with the present state.',
   'configuration-broken': 'The configuration on disk has errors; mend them first, they are listed.',

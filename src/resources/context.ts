@@ -22,6 +22,7 @@ import type { previewMessage } from '../delivery/recorded-http.ts';
 import type { TestSend } from '../delivery/test-send.ts';
 import type { HeadgateEvent } from '../events/event.ts';
 import type { Clock } from '../lib/clock.ts';
+import { notFound } from '../lib/errors.ts';
 import type { BacktestFindings } from '../notifications/backtest/backtest.ts';
 import type { BacktestRequest } from '../notifications/backtest/backtests.ts';
 import type { Engine } from '../notifications/engine.ts';
@@ -152,11 +153,14 @@ export interface Call {
 /** A named set of pipelines. */
 export interface PipelineGroup {
   readonly id: string;
+  /** Its id where nobody named it. */
+  readonly name: string;
+  readonly description: string;
   /** Ids of the pipelines in it. */
   readonly pipelines: readonly string[];
 }
 
-const DEFAULT_GROUP = 'default';
+export const DEFAULT_GROUP = 'default';
 
 const cache = new WeakMap<Configuration, ReadonlyMap<string, PipelineGroup>>();
 
@@ -174,7 +178,21 @@ function readGroups({ settings, inputs, outputs, notifications }: Configuration)
   return new Map(
     [DEFAULT_GROUP, ...ids].map(id => [
       id,
-      { id, pipelines: pipelines.filter(({ group }) => group === id).map(pipeline => pipeline.id) },
+      {
+        id,
+        name: id,
+        description: '',
+        pipelines: pipelines.filter(({ group }) => group === id).map(pipeline => pipeline.id),
+      },
     ]),
   );
+}
+
+/** Throws `not-found` unless something is in the group or it was made by itself. */
+export async function assertGroupExists(
+  { configuration, stores }: Pick<WorkspaceContext, 'configuration' | 'stores'>,
+  id: string,
+): Promise<void> {
+  if (groupsOf(configuration()).has(id) || (await stores.components.group(id)) !== undefined) return;
+  throw notFound('group', id);
 }

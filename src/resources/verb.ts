@@ -2,10 +2,9 @@ import type * as z from 'zod';
 import { assertNoPasswordChangeDue, authorise } from '../auth/actor.ts';
 import type { Audit } from '../auth/audit.ts';
 import type { Permission } from '../auth/permissions.ts';
-import { notFound } from '../lib/errors.ts';
 import { readInput } from '../lib/problem-list.ts';
 import { type InvokedOperation, withAudit } from './audited.ts';
-import { type Call, type CallOrigin, groupsOf } from './context.ts';
+import { assertGroupExists, type Call, type CallOrigin } from './context.ts';
 
 /** Something that can be done with a resource. A verb without a permission does not compile. */
 export interface Verb<Input, Output> {
@@ -27,7 +26,7 @@ interface Invocation<Call> {
 
 /**
  * Authorises, parses, acts, and audits changes and refusals. Throws `forbidden` before it looks at the input,
- * `not-found` for a group without pipelines, `rate-limited` for a change too many, `invalid-request` with the first 20
+ * `not-found` for a group that is not there, `rate-limited` for a change too many, `invalid-request` with the first 20
  * problems.
  */
 export const invoke = <Input, Output>(
@@ -36,10 +35,10 @@ export const invoke = <Input, Output>(
   },
   invocation: Invocation<Call>,
 ): Promise<Output> =>
-  runVerb(verb, invocation, ({ actor, group, context, countChange }) => {
+  runVerb(verb, invocation, async ({ actor, group, context, countChange }) => {
     if (verb.permission !== 'any actor') authorise(actor, verb.permission);
     else if (verb.isOpenBeforePasswordChange !== true) assertNoPasswordChangeDue(actor);
-    if (group !== undefined && !groupsOf(context.configuration()).has(group)) throw notFound('group', group);
+    if (group !== undefined) await assertGroupExists(context, group);
     if (invocation.called.method !== 'GET') countChange();
   });
 
@@ -59,13 +58,13 @@ export function runVerb<
     run(call: AnyCall, input: Input): Promise<Output> | Output;
   },
   { call, called, raw }: Invocation<AnyCall>,
-  assertAllowed: (call: AnyCall) => void,
+  assertAllowed: (call: AnyCall) => Promise<void> | void,
 ): Promise<Output> {
   const { actor, origin, context } = call;
   return withAudit(
     { permission: verb.permission, actor: actor.name, origin, called, raw, audit: context.audit },
     async () => {
-      assertAllowed(call);
+      await assertAllowed(call);
       return verb.run(call, readInput(verb.input, raw, 'body'));
     },
   );

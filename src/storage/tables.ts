@@ -308,6 +308,15 @@ export interface SecretTable {
 }
 
 /** Authenticates a sender of a pipeline's metrics. */
+/** A group that was made by itself; others are only named by what is in them. */
+export interface ComponentGroupTable {
+  workspace: string;
+  id: string;
+  name: string;
+  description: string;
+  created_at: number;
+}
+
 export interface IngestTokenTable {
   workspace: string;
   id: string;
@@ -457,6 +466,7 @@ export interface Database extends TenantTables {
   secrets: SecretTable;
   ingest_tokens: IngestTokenTable;
   components: ComponentTable;
+  component_groups: ComponentGroupTable;
   snapshots: SnapshotTable;
   minutes: MinutesTable;
   hours: HoursTable;

@@ -19,7 +19,7 @@ it('takes a token of the login service at the host of a workspace, and knows nob
   }
   expect((await api('main-acme', '/system/inputs')).status).toBe(401);
   expect((await api('main-acme', '/auth/login', { method: 'POST', body: {} })).status).toBe(401);
-  for (const path of ['/auth/login', '/system/users', '/system/keys', '/system/settings/auth'])
+  for (const path of ['/auth/login', '/system/users', '/system/signing-keys', '/system/settings/auth'])
     expect([path, (await api('main-acme', path, { token })).status]).toEqual([path, 404]);
 });
 

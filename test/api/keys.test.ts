@@ -18,18 +18,18 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-const keys = async () => (await asAdmin('GET', '/system/keys')).body.items;
+const keys = async () => (await asAdmin('GET', '/system/signing-keys')).body.items;
 const bare = async (): Promise<string> =>
   (await loginAt(server, 'admin', ADMIN_PASSWORD)).body.token.replace('Bearer ', '');
 const jwks = () => server.call('GET', '/.well-known/jwks.json', { headers: [] });
 
 it('shows keys to whoever may see settings, and never what is private of them', async () => {
-  const { body, text } = await asAdmin('GET', '/system/keys');
+  const { body, text } = await asAdmin('GET', '/system/signing-keys');
   expect(body.items.map(({ state }: { state: string }) => state).sort()).toEqual(['active', 'next']);
   expect(text).not.toMatch(/private|"d"|"p"/);
   const editor = await addedUser(server, 'ed', { roles: ['editor'] });
-  expect((await editor.call('GET', '/system/keys')).status).toBe(403);
-  expect((await editor.call('POST', '/system/keys/rotate', {})).status).toBe(403);
+  expect((await editor.call('GET', '/system/signing-keys')).status).toBe(403);
+  expect((await editor.call('POST', '/system/signing-keys/rotate', {})).status).toBe(403);
 });
 
 it('publishes what others need to verify a token, open to everybody', async () => {
@@ -45,7 +45,7 @@ it('publishes what others need to verify a token, open to everybody', async () =
 it('turns to the key that was next; tokens of the one before go on, and those of the new one verify', async () => {
   const before = await bare();
   const published = JSON.parse((await jwks()).text);
-  const { body } = await asAdmin('POST', '/system/keys/rotate', {});
+  const { body } = await asAdmin('POST', '/system/signing-keys/rotate', {});
   const after = await bare();
   expect(decodeProtectedHeader(after).kid).toBe(body.items[0].id);
   expect(decodeProtectedHeader(before).kid).not.toBe(body.items[0].id);
@@ -58,7 +58,7 @@ it('turns to the key that was next; tokens of the one before go on, and those of
 
 it('ends every token when a key is compromised, the one of the caller too', async () => {
   const token = await bare();
-  expect((await asAdmin('POST', '/system/keys/rotate', { compromised: true })).status).toBe(200);
+  expect((await asAdmin('POST', '/system/signing-keys/rotate', { compromised: true })).status).toBe(200);
   for (const call of [asAdmin, callerWith(server, `Bearer ${token}`)])
     expect((await call('GET', '/auth/me')).status).toBe(401);
   const fresh = callerWith(server, `Bearer ${await bare()}`);
@@ -67,12 +67,12 @@ it('ends every token when a key is compromised, the one of the caller too', asyn
 });
 
 it.each([{ compromised: 'yes' }, { all: true }])('refuses %j', async body => {
-  expect((await asAdmin('POST', '/system/keys/rotate', body)).status).toBe(400);
+  expect((await asAdmin('POST', '/system/signing-keys/rotate', body)).status).toBe(400);
 });
 
 it('takes a change of algorithm for the keys to come', async () => {
   const changed = await asAdmin('PATCH', '/system/settings/auth', { signingAlgorithm: 'ES256' });
   expect(changed.status).toBe(200);
-  await asAdmin('POST', '/system/keys/rotate', {});
+  await asAdmin('POST', '/system/signing-keys/rotate', {});
   expect(decodeProtectedHeader(await bare()).alg).toBe('ES256');
 });

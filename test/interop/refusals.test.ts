@@ -1,4 +1,8 @@
-import { expect, it } from 'vitest';
+import { gzipSync } from 'node:zlib';
+import { expect, it, onTestFinished } from 'vitest';
+import { ADMIN_PASSWORD } from '../acceptance/bin.ts';
+import { startApiServer } from '../api/api-server.ts';
+import { ask } from '../helpers/hosted.ts';
 import { eachDeployment } from './deployments.ts';
 
 const FITS = [{ name: 'cribl_notification', op: '=', value: 'quiet' }];
@@ -38,4 +42,45 @@ eachDeployment('refusals', ({ call }, kind) => {
       ]);
     },
   );
+});
+
+eachDeployment('requests', ({ call }) => {
+  it.each(['application/x-www-form-urlencoded', 'text/xml; charset=utf-8'])(
+    'of the type %s are refused with what came and what is read',
+    async type => {
+      const { status, body } = await call('POST', '/system/inputs', Buffer.from('id=app'), {
+        headers: { 'content-type': type },
+      });
+      expect([status, body.code]).toEqual([415, 'unsupported-media-type']);
+      expect(body.message).toBe(`The Content-Type '${type}' is not read here; send application/json`);
+    },
+  );
+
+  it('that are packed are refused by the name of their encoding', async () => {
+    const { status, body } = await call('POST', '/system/inputs', gzipSync('{"id":"zip","type":"http"}'), {
+      headers: { 'content-type': 'application/json', 'content-encoding': 'gzip' },
+    });
+    expect([status, body.message]).toEqual([
+      415,
+      "Content-Encoding 'gzip' is not accepted here; send the body as it is",
+    ]);
+  });
+
+  it('find the same at a path with a slash at its end', async () => {
+    for (const path of ['/health', '/system/inputs', '/m/default/notifications'])
+      expect((await call('GET', `${path}/`)).body, path).toEqual((await call('GET', path)).body);
+    expect((await call('GET', '/health/', undefined, { token: '' })).status).toBe(200);
+    expect(await call('POST', '/health/', {})).toMatchObject({
+      status: 405,
+      headers: { allow: 'GET, HEAD' },
+    });
+  });
+});
+
+it('log in at a path with a slash at its end', async () => {
+  const server = await startApiServer({});
+  onTestFinished(() => server.stop());
+  const body = { username: 'admin', password: ADMIN_PASSWORD };
+  const { status } = await ask(`${server.url}/api/v1/auth/login/`, { method: 'POST', body });
+  expect(status).toBe(200);
 });

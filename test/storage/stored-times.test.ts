@@ -69,6 +69,7 @@ const RULES: Readonly<Record<string, Readonly<Record<string, Rule>>>> = {
     created_at: [ESCALATIONS],
     released_at: [ESCALATIONS],
   },
+  component_groups: { created_at: 'record' },
   events: { created_at: 'record' },
   groups: {
     interval_ends_at: [

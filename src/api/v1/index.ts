@@ -4,6 +4,7 @@ import type { Operation } from '../operation.ts';
 import type { Route } from '../route.ts';
 import { auditRoutes } from './audit.ts';
 import { authRoutes, loginOperation } from './auth.ts';
+import { compatibilityRoutes } from './compatibility.ts';
 import { componentRoutes } from './components.ts';
 import { conditionRoutes } from './conditions.ts';
 import { configurationRoutes } from './configuration.ts';
@@ -25,8 +26,8 @@ import { keptSettingsRoutes, targetRoutes } from './targets.ts';
 import { userRoutes } from './users.ts';
 import { versionRoutes } from './versions.ts';
 
-/** Everything below `/api/v1` that needs a token. */
-export const routes: readonly Route[] = [
+/** All that is more than an answer for clients of others. */
+const ownRoutes: readonly Route[] = [
   ...authRoutes,
   // Nothing is kept once its notification or target is removed.
   ...keptSettingsRoutes,
@@ -55,6 +56,12 @@ export const routes: readonly Route[] = [
   ...systemRoutes,
 ];
 
+/** Everything below `/api/v1` that needs a token. */
+export const routes: readonly Route[] = [
+  ...ownRoutes,
+  ...compatibilityRoutes([loginOperation, healthOperation, ...ownRoutes]),
+];
+
 export const API_PREFIX = '/api/v1';
 
 const group = z.string().describe('The group the call is about.');
@@ -71,7 +78,11 @@ const groupRoute = (route: Route): Route => ({
 
 /** Every path of the management API that needs a token. */
 export const servedRoutes: readonly Route[] = routes.flatMap(route =>
-  route.grouped ? [route, groupRoute(route)] : [route],
+  route.grouped === false ? [route] : [route, groupRoute(route)],
+);
+
+const documentedRoutes = routes.flatMap(route =>
+  route.grouped === true ? [route, groupRoute(route)] : [route],
 );
 
 /** All operations of the server; the page, metrics and documents are none. */
@@ -79,6 +90,6 @@ export const operations: readonly Operation[] = [
   loginOperation,
   healthOperation,
   streamOperation,
-  ...servedRoutes,
+  ...documentedRoutes,
   ...ingestOperations,
 ];

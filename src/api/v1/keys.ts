@@ -35,7 +35,7 @@ export const keyRoutes: readonly Route[] = [
     ...installationRoute,
     id: 'keys.list',
     method: 'GET',
-    path: '/system/keys',
+    path: '/system/signing-keys',
     summary: 'List the keys that tokens are signed with, oldest first; never what is private of them',
     verb: listKeys,
     answer: list(keyShape, wireKey),
@@ -45,7 +45,7 @@ export const keyRoutes: readonly Route[] = [
     ...installationRoute,
     id: 'keys.rotate',
     method: 'POST',
-    path: '/system/keys/rotate',
+    path: '/system/signing-keys/rotate',
     summary: 'Let the next key sign from now on, and answer it',
     description:
       'Tokens of the key before stay good until they are over. With `compromised` all keys are replaced and every token ends at once, in all processes, the one of the caller too.',

@@ -32,6 +32,7 @@ const PATH = '/system/messages';
 export const messageRoutes: readonly Route[] = [
   route({
     id: 'messages.list',
+    grouped: 'alike',
     isLive: false,
     method: 'GET',
     path: PATH,
@@ -41,6 +42,7 @@ export const messageRoutes: readonly Route[] = [
   }),
   route({
     id: 'messages.get',
+    grouped: 'alike',
     isLive: false,
     method: 'GET',
     path: `${PATH}/:id`,
@@ -51,6 +53,7 @@ export const messageRoutes: readonly Route[] = [
   }),
   route({
     id: 'messages.create',
+    grouped: 'alike',
     isLive: false,
     method: 'POST',
     path: PATH,
@@ -63,6 +66,7 @@ export const messageRoutes: readonly Route[] = [
   }),
   route({
     id: 'messages.remove',
+    grouped: 'alike',
     isLive: false,
     method: 'DELETE',
     path: `${PATH}/:id`,

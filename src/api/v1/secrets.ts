@@ -28,6 +28,7 @@ export const secretRoutes: readonly Route[] = [
   route({
     ...secretRoute,
     id: 'secrets.put',
+    grouped: 'alike',
     method: 'PUT',
     summary: 'Store a secret of 1 byte to 64 KB, in place of the one of that name',
     description: 'The configuration refers to it as `${secret:name}`.',
@@ -38,6 +39,7 @@ export const secretRoutes: readonly Route[] = [
   }),
   route({
     id: 'secrets.list',
+    grouped: 'alike',
     method: 'GET',
     path: '/system/secrets',
     summary: 'List the names and times of the stored secrets, never values',
@@ -47,6 +49,7 @@ export const secretRoutes: readonly Route[] = [
   route({
     ...secretRoute,
     id: 'secrets.get',
+    grouped: 'alike',
     method: 'GET',
     summary: 'Get the times of a stored secret',
     verb: getSecret,
@@ -55,6 +58,7 @@ export const secretRoutes: readonly Route[] = [
   route({
     ...secretRoute,
     id: 'secrets.remove',
+    grouped: 'alike',
     method: 'DELETE',
     summary: 'Remove a stored secret that the configuration does not refer to',
     verb: removeSecret,

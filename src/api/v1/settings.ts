@@ -187,6 +187,7 @@ export const settingsRoutes: readonly Route[] = [
   route({
     ...settingsRoute,
     id: 'settings.get',
+    grouped: 'alike',
     method: 'GET',
     summary: 'Get the settings with every default, secrets masked',
     verb: getSettings,
@@ -194,6 +195,7 @@ export const settingsRoutes: readonly Route[] = [
   route({
     ...settingsRoute,
     id: 'settings.update',
+    grouped: 'alike',
     method: 'PATCH',
     summary: 'Change the settings that are sent, in the file and at once',
     description: `${MERGED} What waits for a restart, or is set by the environment or a flag, is answered in notes.`,
@@ -206,6 +208,7 @@ export const settingsRoutes: readonly Route[] = [
   route({
     ...authSettingsRoute,
     id: 'authSettings.get',
+    grouped: 'alike',
     method: 'GET',
     summary: 'Get how people sign in, secrets masked',
     verb: getAuthSettings,
@@ -213,6 +216,7 @@ export const settingsRoutes: readonly Route[] = [
   route({
     ...authSettingsRoute,
     id: 'authSettings.update',
+    grouped: 'alike',
     method: 'PATCH',
     summary: 'Change how people sign in, in the file and at once',
     description: MERGED,

@@ -77,6 +77,7 @@ const wireInfo = ({
 export const systemRoutes: readonly Route[] = [
   route({
     id: 'system.info',
+    grouped: 'alike',
     method: 'GET',
     path: '/system/info',
     summary: 'Get what the server runs on',

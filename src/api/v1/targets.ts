@@ -170,6 +170,7 @@ function acceptTarget(body: unknown, { context }: Call, { id }: PlainMap): unkno
 export const targetRoutes: readonly Route[] = [
   route({
     id: 'targets.list',
+    grouped: 'alike',
     method: 'GET',
     path: PATH,
     summary: 'List the targets with every default, secrets masked',
@@ -180,6 +181,7 @@ export const targetRoutes: readonly Route[] = [
   route({
     ...targetRoute,
     id: 'targets.create',
+    grouped: 'alike',
     method: 'POST',
     path: PATH,
     summary: 'Add a target',
@@ -201,6 +203,7 @@ export const targetRoutes: readonly Route[] = [
   route({
     ...targetRoute,
     id: 'targets.get',
+    grouped: 'alike',
     method: 'GET',
     summary: 'Get a target',
     verb: getTarget,
@@ -209,6 +212,7 @@ export const targetRoutes: readonly Route[] = [
   route({
     ...targetRoute,
     id: 'targets.update',
+    grouped: 'alike',
     method: 'PATCH',
     summary: 'Change a target',
     description:
@@ -222,6 +226,7 @@ export const targetRoutes: readonly Route[] = [
   route({
     ...targetRoute,
     id: 'targets.remove',
+    grouped: 'alike',
     method: 'DELETE',
     summary: 'Remove a target that nothing sends to',
     verb: removeTarget,
@@ -230,6 +235,7 @@ export const targetRoutes: readonly Route[] = [
   }),
   route({
     id: 'targets.test',
+    grouped: 'alike',
     method: 'POST',
     path: `${PATH}/:id/test`,
     summary: 'Send a test to a target as deliveries are sent to it',

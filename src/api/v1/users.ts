@@ -99,6 +99,7 @@ export const userRoutes: readonly Route[] = [
   route({
     ...usersRoute,
     id: 'users.list',
+    grouped: 'alike',
     method: 'GET',
     summary: 'List the local users by name',
     verb: listUsers,
@@ -107,6 +108,7 @@ export const userRoutes: readonly Route[] = [
   route({
     ...usersRoute,
     id: 'users.create',
+    grouped: 'alike',
     method: 'POST',
     summary: 'Add a user, who must choose another password at the first login unless the body says otherwise',
     verb: createUser,
@@ -128,6 +130,7 @@ export const userRoutes: readonly Route[] = [
   route({
     ...userRoute,
     id: 'users.get',
+    grouped: 'alike',
     method: 'GET',
     summary: 'Get a user, by id or by name',
     verb: getUser,
@@ -136,6 +139,7 @@ export const userRoutes: readonly Route[] = [
   route({
     ...userRoute,
     id: 'users.update',
+    grouped: 'alike',
     method: 'PATCH',
     summary: 'Change a user: what is left out stays',
     description:
@@ -158,6 +162,7 @@ export const userRoutes: readonly Route[] = [
   route({
     ...userRoute,
     id: 'users.remove',
+    grouped: 'alike',
     method: 'DELETE',
     summary: 'Remove a user, whose tokens end',
     verb: removeUser,
@@ -186,6 +191,7 @@ export const userRoutes: readonly Route[] = [
   }),
   route({
     id: 'roles.list',
+    grouped: 'alike',
     isLive: false,
     method: 'GET',
     path: '/system/roles',

@@ -409,6 +409,15 @@ async function createConfiguration(db: Kysely<Database>): Promise<void> {
 
 async function createIngest(db: Kysely<Database>): Promise<void> {
   await db.schema
+    .createTable('component_groups')
+    .addColumn('workspace', 'text', required)
+    .addColumn('id', 'text', required)
+    .addColumn('name', 'text', required)
+    .addColumn('description', 'text', required)
+    .addColumn('created_at', 'bigint', required)
+    .addPrimaryKeyConstraint('component_groups_key', ['workspace', 'id'])
+    .execute();
+  await db.schema
     .createTable('ingest_tokens')
     .addColumn('workspace', 'text', required)
     .addColumn('id', 'text', required)

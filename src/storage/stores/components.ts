@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely';
-import { columnsOf, countRows, eachOf } from '../queries.ts';
-import type { ComponentTable, Database } from '../tables.ts';
+import { columnsOf, countRows, eachOf, refuseDuplicate } from '../queries.ts';
+import type { ComponentGroupTable, ComponentTable, Database } from '../tables.ts';
 import type { WithoutWorkspace } from '../types.ts';
 
 export type ComponentRow = WithoutWorkspace<ComponentTable>;
@@ -13,11 +13,23 @@ export const COMPONENT_COLUMNS = columnsOf<ComponentRow>({
   seen_at: true,
 });
 
-/** Ids that inputs and outputs were given. */
+export type ComponentGroupRow = WithoutWorkspace<ComponentGroupTable>;
+
+const GROUP_COLUMNS = columnsOf<ComponentGroupRow>({
+  id: true,
+  name: true,
+  description: true,
+  created_at: true,
+});
+
+/** Ids that inputs and outputs were given, and groups that were made by themselves. */
 export interface ComponentStore {
   /** In no order; unknown ones are omitted. At most 2,000 a call. */
   byIdentities(identities: readonly string[]): Promise<readonly ComponentRow[]>;
   count(): Promise<number>;
+  /** By id. */
+  groups(): Promise<readonly ComponentGroupRow[]>;
+  group(id: string): Promise<ComponentGroupRow | undefined>;
 }
 
 export interface ComponentTransaction {
@@ -34,10 +46,19 @@ export interface ComponentTransaction {
   ): Promise<void>;
   /** Removes up to `limit`, beginning with those that were seen the longest time ago. */
   removeOldestComponents(limit: number): Promise<void>;
+  countComponentGroups(): Promise<number>;
+  /** Refused with `conflict` when the id exists. */
+  addComponentGroup(row: ComponentGroupRow): Promise<void>;
+  /** Adds it or replaces what is said of it. */
+  putComponentGroup(row: ComponentGroupRow): Promise<void>;
+  removeComponentGroup(id: string): Promise<void>;
 }
 
 const ofWorkspace = (db: Kysely<Database>, workspace: string) =>
   db.selectFrom('components').where('workspace', '=', workspace);
+
+const groupsOfWorkspace = (db: Kysely<Database>, workspace: string) =>
+  db.selectFrom('component_groups').where('workspace', '=', workspace);
 
 async function byIdentities(
   db: Kysely<Database>,
@@ -54,9 +75,31 @@ async function byIdentities(
 export const componentStore = (db: Kysely<Database>, workspace: string): ComponentStore => ({
   byIdentities: identities => byIdentities(db, workspace, identities),
   count: () => countRows(ofWorkspace(db, workspace)),
+  groups: () => groupsOfWorkspace(db, workspace).select(GROUP_COLUMNS).orderBy('id').execute(),
+  group: id => groupsOfWorkspace(db, workspace).where('id', '=', id).select(GROUP_COLUMNS).executeTakeFirst(),
 });
 
 export const componentTransaction = (db: Kysely<Database>, workspace: string): ComponentTransaction => ({
+  countComponentGroups: () => countRows(groupsOfWorkspace(db, workspace)),
+  addComponentGroup: row =>
+    refuseDuplicate(
+      db
+        .insertInto('component_groups')
+        .values({ ...row, workspace })
+        .execute(),
+      `group '${row.id}'`,
+    ),
+  async putComponentGroup(row) {
+    const { name, description } = row;
+    await db
+      .insertInto('component_groups')
+      .values({ ...row, workspace })
+      .onConflict(conflict => conflict.columns(['workspace', 'id']).doUpdateSet({ name, description }))
+      .execute();
+  },
+  async removeComponentGroup(id) {
+    await db.deleteFrom('component_groups').where('workspace', '=', workspace).where('id', '=', id).execute();
+  },
   componentsByIdentities: identities => byIdentities(db, workspace, identities),
   async componentsByIds(ids) {
     if (ids.length === 0) return [];

@@ -246,6 +246,7 @@ const KEPT = {
   secrets: 'name',
   ingest_tokens: 'id',
   components: 'identity',
+  component_groups: 'id',
   snapshots: 'id',
   minutes: 'id',
   hours: 'id',

@@ -883,12 +883,15 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the targets with every default, secrets masked */
+        /**
+         * List the targets with every default, secrets masked
+         * @description The same below `/m/{group}`.
+         */
         get: operations["targets.list"];
         put?: never;
         /**
          * Add a target
-         * @description Secrets of the body go to the encrypted store, references to them into the file.
+         * @description Secrets of the body go to the encrypted store, references to them into the file. The same below `/m/{group}`.
          */
         post: operations["targets.create"];
         delete?: never;
@@ -904,17 +907,23 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get a target */
+        /**
+         * Get a target
+         * @description The same below `/m/{group}`.
+         */
         get: operations["targets.get"];
         put?: never;
         post?: never;
-        /** Remove a target that nothing sends to */
+        /**
+         * Remove a target that nothing sends to
+         * @description The same below `/m/{group}`.
+         */
         delete: operations["targets.remove"];
         options?: never;
         head?: never;
         /**
          * Change a target
-         * @description Another destination, or another protection, must bring its secrets anew. `********` keeps what is stored.
+         * @description Another destination, or another protection, must bring its secrets anew. `********` keeps what is stored. The same below `/m/{group}`.
          */
         patch: operations["targets.update"];
         trace?: never;
@@ -930,7 +939,7 @@ export interface paths {
         put?: never;
         /**
          * Send a test to a target as deliveries are sent to it
-         * @description The answer is 200 whatever came of it: `success` says whether it arrived. Of a router `outputs` says it for each target the test was routed to. With `target` in the body those settings are tested and not kept.
+         * @description The answer is 200 whatever came of it: `success` says whether it arrived. Of a router `outputs` says it for each target the test was routed to. With `target` in the body those settings are tested and not kept. The same below `/m/{group}`.
          */
         post: operations["targets.test"];
         delete?: never;
@@ -1095,10 +1104,16 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the bulletin, newest first */
+        /**
+         * List the bulletin, newest first
+         * @description The same below `/m/{group}`.
+         */
         get: operations["messages.list"];
         put?: never;
-        /** Add an entry to the bulletin, each id once */
+        /**
+         * Add an entry to the bulletin, each id once
+         * @description The same below `/m/{group}`.
+         */
         post: operations["messages.create"];
         delete?: never;
         options?: never;
@@ -1113,11 +1128,17 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get an entry of the bulletin */
+        /**
+         * Get an entry of the bulletin
+         * @description The same below `/m/{group}`.
+         */
         get: operations["messages.get"];
         put?: never;
         post?: never;
-        /** Clear an entry of the bulletin; no items when there was none */
+        /**
+         * Clear an entry of the bulletin; no items when there was none
+         * @description The same below `/m/{group}`.
+         */
         delete: operations["messages.remove"];
         options?: never;
         head?: never;
@@ -1171,10 +1192,14 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the groups */
+        /** List the groups; products other than stream have none */
         get: operations["groups.list"];
         put?: never;
-        post?: never;
+        /**
+         * Make a group with nothing in it
+         * @description A group is a name that pipelines, inputs, outputs and notifications carry, and is there as long as one does; this records a name and a description. What Cribl-compatible clients send besides makes no difference.
+         */
+        post: operations["groups.create"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1192,10 +1217,83 @@ export interface paths {
         get: operations["groups.get"];
         put?: never;
         post?: never;
+        /** Remove a group that nothing is in */
+        delete: operations["groups.remove"];
+        options?: never;
+        head?: never;
+        /** Change the name and the description of a group */
+        patch: operations["groups.update"];
+        trace?: never;
+    };
+    "/master/groups/{id}/configVersion": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get the id of the version that counts in a group, which is the newest */
+        get: operations["groups.version"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
         patch?: never;
+        trace?: never;
+    };
+    "/master/groups/{id}/acl": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Always empty: roles are of the whole workspace */
+        get: operations["groups.access"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/master/groups/{id}/acl/teams": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Always empty: roles are of the whole workspace */
+        get: operations["groups.teamAccess"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/master/groups/{id}/deploy": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Get a group with the newest version, which is in force already
+         * @description Whatever is saved is in force at once, in every group; there is nothing to deploy.
+         */
+        patch: operations["groups.deploy"];
         trace?: never;
     };
     "/products/{product}/groups": {
@@ -1205,10 +1303,14 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the groups */
+        /** List the groups; products other than stream have none */
         get: operations["groups.listOfProduct"];
         put?: never;
-        post?: never;
+        /**
+         * Make a group with nothing in it
+         * @description A group is a name that pipelines, inputs, outputs and notifications carry, and is there as long as one does; this records a name and a description. What Cribl-compatible clients send besides makes no difference.
+         */
+        post: operations["groups.createOfProduct"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1226,10 +1328,83 @@ export interface paths {
         get: operations["groups.getOfProduct"];
         put?: never;
         post?: never;
+        /** Remove a group that nothing is in */
+        delete: operations["groups.removeOfProduct"];
+        options?: never;
+        head?: never;
+        /** Change the name and the description of a group */
+        patch: operations["groups.updateOfProduct"];
+        trace?: never;
+    };
+    "/products/{product}/groups/{id}/configVersion": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get the id of the version that counts in a group, which is the newest */
+        get: operations["groups.versionOfProduct"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
         patch?: never;
+        trace?: never;
+    };
+    "/products/{product}/groups/{id}/acl": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Always empty: roles are of the whole workspace */
+        get: operations["groups.accessOfProduct"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/products/{product}/groups/{id}/acl/teams": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Always empty: roles are of the whole workspace */
+        get: operations["groups.teamAccessOfProduct"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/products/{product}/groups/{id}/deploy": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Get a group with the newest version, which is in force already
+         * @description Whatever is saved is in force at once, in every group; there is nothing to deploy.
+         */
+        patch: operations["groups.deployOfProduct"];
         trace?: never;
     };
     "/report": {
@@ -1256,15 +1431,21 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get the times of a stored secret */
+        /**
+         * Get the times of a stored secret
+         * @description The same below `/m/{group}`.
+         */
         get: operations["secrets.get"];
         /**
          * Store a secret of 1 byte to 64 KB, in place of the one of that name
-         * @description The configuration refers to it as `${secret:name}`.
+         * @description The configuration refers to it as `${secret:name}`. The same below `/m/{group}`.
          */
         put: operations["secrets.put"];
         post?: never;
-        /** Remove a stored secret that the configuration does not refer to */
+        /**
+         * Remove a stored secret that the configuration does not refer to
+         * @description The same below `/m/{group}`.
+         */
         delete: operations["secrets.remove"];
         options?: never;
         head?: never;
@@ -1278,7 +1459,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the names and times of the stored secrets, never values */
+        /**
+         * List the names and times of the stored secrets, never values
+         * @description The same below `/m/{group}`.
+         */
         get: operations["secrets.list"];
         put?: never;
         post?: never;
@@ -1355,10 +1539,16 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the local users by name */
+        /**
+         * List the local users by name
+         * @description The same below `/m/{group}`.
+         */
         get: operations["users.list"];
         put?: never;
-        /** Add a user, who must choose another password at the first login unless the body says otherwise */
+        /**
+         * Add a user, who must choose another password at the first login unless the body says otherwise
+         * @description The same below `/m/{group}`.
+         */
         post: operations["users.create"];
         delete?: never;
         options?: never;
@@ -1373,17 +1563,23 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get a user, by id or by name */
+        /**
+         * Get a user, by id or by name
+         * @description The same below `/m/{group}`.
+         */
         get: operations["users.get"];
         put?: never;
         post?: never;
-        /** Remove a user, whose tokens end */
+        /**
+         * Remove a user, whose tokens end
+         * @description The same below `/m/{group}`.
+         */
         delete: operations["users.remove"];
         options?: never;
         head?: never;
         /**
          * Change a user: what is left out stays
-         * @description Another role, another password and `disabled` end the tokens of the user. The last admin who can log in stays one.
+         * @description Another role, another password and `disabled` end the tokens of the user. The last admin who can log in stays one. The same below `/m/{group}`.
          */
         patch: operations["users.update"];
         trace?: never;
@@ -1430,7 +1626,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the roles and what each may do */
+        /**
+         * List the roles and what each may do
+         * @description The same below `/m/{group}`.
+         */
         get: operations["roles.list"];
         put?: never;
         post?: never;
@@ -1440,7 +1639,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/system/keys": {
+    "/system/signing-keys": {
         parameters: {
             query?: never;
             header?: never;
@@ -1457,7 +1656,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/system/keys/rotate": {
+    "/system/signing-keys/rotate": {
         parameters: {
             query?: never;
             header?: never;
@@ -1979,7 +2178,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get the settings with every default, secrets masked */
+        /**
+         * Get the settings with every default, secrets masked
+         * @description The same below `/m/{group}`.
+         */
         get: operations["settings.get"];
         put?: never;
         post?: never;
@@ -1988,7 +2190,7 @@ export interface paths {
         head?: never;
         /**
          * Change the settings that are sent, in the file and at once
-         * @description Maps are merged, null takes back to the default, and everything else replaces. What waits for a restart, or is set by the environment or a flag, is answered in notes.
+         * @description Maps are merged, null takes back to the default, and everything else replaces. What waits for a restart, or is set by the environment or a flag, is answered in notes. The same below `/m/{group}`.
          */
         patch: operations["settings.update"];
         trace?: never;
@@ -2000,7 +2202,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get how people sign in, secrets masked */
+        /**
+         * Get how people sign in, secrets masked
+         * @description The same below `/m/{group}`.
+         */
         get: operations["authSettings.get"];
         put?: never;
         post?: never;
@@ -2009,7 +2214,7 @@ export interface paths {
         head?: never;
         /**
          * Change how people sign in, in the file and at once
-         * @description Maps are merged, null takes back to the default, and everything else replaces.
+         * @description Maps are merged, null takes back to the default, and everything else replaces. The same below `/m/{group}`.
          */
         patch: operations["authSettings.update"];
         trace?: never;
@@ -2021,7 +2226,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get what the server runs on */
+        /**
+         * Get what the server runs on
+         * @description The same below `/m/{group}`.
+         */
         get: operations["system.info"];
         put?: never;
         post?: never;
@@ -2040,6 +2248,203 @@ export interface paths {
         };
         /** List how reading each pipeline goes */
         get: operations["engines.list"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/pipelines": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Always empty: it is there for Cribl-compatible clients that read a whole group
+         * @description The same below `/m/{group}`.
+         */
+        get: operations["pipelines.list"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/pipelines/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Always empty: it is there for Cribl-compatible clients that read a whole group
+         * @description The same below `/m/{group}`.
+         */
+        get: operations["pipelines.get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/routes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Always empty: it is there for Cribl-compatible clients that read a whole group
+         * @description The same below `/m/{group}`.
+         */
+        get: operations["routes.list"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/routes/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Always empty: it is there for Cribl-compatible clients that read a whole group
+         * @description The same below `/m/{group}`.
+         */
+        get: operations["routes.get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/packs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Always empty: it is there for Cribl-compatible clients that read a whole group
+         * @description The same below `/m/{group}`.
+         */
+        get: operations["packs.list"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/packs/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Always empty: it is there for Cribl-compatible clients that read a whole group
+         * @description The same below `/m/{group}`.
+         */
+        get: operations["packs.get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/functions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Always empty: it is there for Cribl-compatible clients that read a whole group
+         * @description The same below `/m/{group}`.
+         */
+        get: operations["functions.list"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/functions/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Always empty: it is there for Cribl-compatible clients that read a whole group
+         * @description The same below `/m/{group}`.
+         */
+        get: operations["functions.get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/system/keys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Always empty: it is there for Cribl-compatible clients that read a whole group
+         * @description The same below `/m/{group}`.
+         */
+        get: operations["dataKeys.list"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/compatibility": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the public operations of the Cribl API, and which of them Headgate offers */
+        get: operations["compatibility.list"];
         put?: never;
         post?: never;
         delete?: never;
@@ -3093,6 +3498,17 @@ export interface components {
                 timezone?: string;
             }[];
         };
+        Compatibility: {
+            method: string;
+            /** @description Below `/api/v1`. */
+            path: string;
+            /**
+             * @description `different` is offered with a difference, which `note` says.
+             * @enum {string}
+             */
+            state: "offered" | "different" | "not-offered";
+            note?: string;
+        };
         ComponentMetrics: {
             [key: string]: {
                 /** @description What the value is of. */
@@ -3524,6 +3940,12 @@ export interface components {
                 [key: string]: unknown;
             };
         };
+        Deployment: {
+            /** @description Of `POST /version/commit`. */
+            version?: string;
+        } & {
+            [key: string]: unknown;
+        };
         DroppedEventsConf: {
             /** @description The input or output: `type:id`, an id, or a pattern with `*`. */
             name: string;
@@ -3925,14 +4347,32 @@ export interface components {
         Group: {
             id: string;
             name: string;
+            description: string;
             /** @constant */
             type: "stream";
             /** @constant */
             isFleet: false;
+            /** @constant */
+            isSearch: false;
+            /** @description Id of the newest version, which counts in every group; absent before the first is written. */
+            configVersion?: string;
             /** @description What Headgate knows of it. */
             headgate: {
                 readonly pipelines: string[];
             };
+        };
+        GroupAccess: {
+            user: string;
+            perms: string[];
+        };
+        GroupChange: {
+            id?: string | null;
+            name?: string | null;
+            description?: string | null;
+            isFleet?: false | null;
+            isSearch?: false | null;
+        } & {
+            [key: string]: unknown;
         };
         Health: {
             /** @enum {string} */
@@ -4882,6 +5322,18 @@ export interface components {
              */
             condition: "monitor-alerts";
         };
+        NewGroup: {
+            id: string;
+            /** @description Its id when left out. */
+            name?: string;
+            description?: string;
+            /** @constant */
+            isFleet?: false;
+            /** @constant */
+            isSearch?: false;
+        } & {
+            [key: string]: unknown;
+        };
         NewIngestToken: {
             /** @description Left out, one is made. */
             id?: string;
@@ -5103,6 +5555,7 @@ export interface components {
              */
             condition: "no-data";
         };
+        NothingHere: Record<string, never>;
         Notification: components["schemas"]["NoDataNotification"] | components["schemas"]["HighVolumeNotification"] | components["schemas"]["LowVolumeNotification"] | components["schemas"]["UnhealthySourceNotification"] | components["schemas"]["SourceErrorsNotification"] | components["schemas"]["PersistentQueueUsageSourceNotification"] | components["schemas"]["NoDataDestNotification"] | components["schemas"]["HighVolumeDestNotification"] | components["schemas"]["LowVolumeDestNotification"] | components["schemas"]["UnhealthyDestNotification"] | components["schemas"]["BackpressureDestNotification"] | components["schemas"]["PersistentQueueUsageNotification"] | components["schemas"]["DroppedEventsNotification"] | components["schemas"]["PipelineUnreachableNotification"] | components["schemas"]["CertificateExpirationNotification"] | components["schemas"]["CredentialExpirationNotification"] | components["schemas"]["ExpressionNotification"] | components["schemas"]["BaselineNotification"] | components["schemas"]["HeartbeatNotification"] | components["schemas"]["LicenseExpirationNotification"] | components["schemas"]["SearchNotification"] | components["schemas"]["MonitorAlertsNotification"];
         NotificationChange: {
             id?: string | null;
@@ -9816,6 +10269,7 @@ export interface components {
                 state: "A" | "M" | "D";
             }[];
         };
+        VersionId: string;
         VersionInfo: {
             /** @constant */
             versioning: true;
@@ -10574,7 +11028,7 @@ export interface components {
             /** @description For people; names the place and the remedy. */
             message: string;
             /** @enum {string} */
-            code: "invalid-request" | "unauthenticated" | "forbidden" | "password-change-required" | "local-login-disabled" | "not-found" | "method-not-allowed" | "conflict" | "configuration-broken" | "configuration-read-only" | "precondition-failed" | "misdirected" | "unprocessable" | "body-too-large" | "unsupported-media-type" | "rate-limited" | "unavailable" | "unanswered" | "internal";
+            code: "invalid-request" | "unauthenticated" | "forbidden" | "password-change-required" | "local-login-disabled" | "not-found" | "not-offered" | "method-not-allowed" | "conflict" | "configuration-broken" | "configuration-read-only" | "precondition-failed" | "misdirected" | "unprocessable" | "body-too-large" | "unsupported-media-type" | "rate-limited" | "unavailable" | "unanswered" | "internal";
             /** @description Stands in the log and in the header X-Request-Id as well. */
             requestId: string;
             errors?: {
@@ -10611,7 +11065,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description `not-found`: Nothing with that id exists, or the caller may not know of it. */
+        /** @description `not-found`: Nothing with that id exists, or the caller may not know of it. `not-offered`: Other servers of the Cribl API have this path and Headgate does not; the message says why. */
         NotFound: {
             headers: {
                 [name: string]: unknown;
@@ -14332,6 +14786,7 @@ export interface operations {
             query?: {
                 offset?: number;
                 limit?: number;
+                product?: string;
             };
             header?: never;
             path?: never;
@@ -14362,9 +14817,51 @@ export interface operations {
             503: components["responses"]["ServiceUnavailable"];
         };
     };
+    "groups.create": {
+        parameters: {
+            query?: {
+                product?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewGroup"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["Group"][];
+                        count: number;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            504: components["responses"]["GatewayTimeout"];
+        };
+    };
     "groups.get": {
         parameters: {
-            query?: never;
+            query?: {
+                product?: string;
+            };
             header?: never;
             path: {
                 id: string;
@@ -14391,6 +14888,226 @@ export interface operations {
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
             503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "groups.remove": {
+        parameters: {
+            query?: {
+                product?: string;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["Group"][];
+                        count: number;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            504: components["responses"]["GatewayTimeout"];
+        };
+    };
+    "groups.update": {
+        parameters: {
+            query?: {
+                product?: string;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["GroupChange"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["Group"][];
+                        count: number;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            504: components["responses"]["GatewayTimeout"];
+        };
+    };
+    "groups.version": {
+        parameters: {
+            query?: {
+                product?: string;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["VersionId"][];
+                        count: number;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "groups.access": {
+        parameters: {
+            query?: {
+                product?: string;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["GroupAccess"][];
+                        count: number;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "groups.teamAccess": {
+        parameters: {
+            query?: {
+                product?: string;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["GroupAccess"][];
+                        count: number;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "groups.deploy": {
+        parameters: {
+            query?: {
+                product?: string;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["Deployment"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["Group"][];
+                        count: number;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            504: components["responses"]["GatewayTimeout"];
         };
     };
     "groups.listOfProduct": {
@@ -14431,6 +15148,46 @@ export interface operations {
             503: components["responses"]["ServiceUnavailable"];
         };
     };
+    "groups.createOfProduct": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                product: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewGroup"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["Group"][];
+                        count: number;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            504: components["responses"]["GatewayTimeout"];
+        };
+    };
     "groups.getOfProduct": {
         parameters: {
             query?: never;
@@ -14461,6 +15218,220 @@ export interface operations {
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
             503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "groups.removeOfProduct": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+                product: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["Group"][];
+                        count: number;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            504: components["responses"]["GatewayTimeout"];
+        };
+    };
+    "groups.updateOfProduct": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+                product: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["GroupChange"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["Group"][];
+                        count: number;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            504: components["responses"]["GatewayTimeout"];
+        };
+    };
+    "groups.versionOfProduct": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+                product: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["VersionId"][];
+                        count: number;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "groups.accessOfProduct": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+                product: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["GroupAccess"][];
+                        count: number;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "groups.teamAccessOfProduct": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+                product: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["GroupAccess"][];
+                        count: number;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "groups.deployOfProduct": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+                product: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["Deployment"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["Group"][];
+                        count: number;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            504: components["responses"]["GatewayTimeout"];
         };
     };
     "report.get": {
@@ -16454,6 +17425,341 @@ export interface operations {
                 content: {
                     "application/json": {
                         items: components["schemas"]["Engine"][];
+                        count: number;
+                        offset?: number;
+                        limit?: number;
+                        totalCount?: number;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "pipelines.list": {
+        parameters: {
+            query?: {
+                offset?: number;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["NothingHere"][];
+                        count: number;
+                        offset?: number;
+                        limit?: number;
+                        totalCount?: number;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "pipelines.get": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["NothingHere"][];
+                        count: number;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "routes.list": {
+        parameters: {
+            query?: {
+                offset?: number;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["NothingHere"][];
+                        count: number;
+                        offset?: number;
+                        limit?: number;
+                        totalCount?: number;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "routes.get": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["NothingHere"][];
+                        count: number;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "packs.list": {
+        parameters: {
+            query?: {
+                offset?: number;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["NothingHere"][];
+                        count: number;
+                        offset?: number;
+                        limit?: number;
+                        totalCount?: number;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "packs.get": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["NothingHere"][];
+                        count: number;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "functions.list": {
+        parameters: {
+            query?: {
+                offset?: number;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["NothingHere"][];
+                        count: number;
+                        offset?: number;
+                        limit?: number;
+                        totalCount?: number;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "functions.get": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["NothingHere"][];
+                        count: number;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "dataKeys.list": {
+        parameters: {
+            query?: {
+                offset?: number;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["NothingHere"][];
+                        count: number;
+                        offset?: number;
+                        limit?: number;
+                        totalCount?: number;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "compatibility.list": {
+        parameters: {
+            query?: {
+                offset?: number;
+                limit?: number;
+                state?: "offered" | "different" | "not-offered";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["Compatibility"][];
                         count: number;
                         offset?: number;
                         limit?: number;

@@ -56,7 +56,7 @@ export function readJsonBodies(
 }
 
 /** Refuses every other type of a body, and says which came and which are read. */
-export function refuseOtherTypes(scope: FastifyInstance, types: readonly string[]): void {
+function refuseOtherTypes(scope: FastifyInstance, types: readonly string[]): void {
   scope.addContentTypeParser('*', async ({ headers, is404 }: FastifyRequest) => {
     // Whether there is such a path comes before what it would read.
     if (is404) return undefined;

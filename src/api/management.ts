@@ -10,9 +10,8 @@ import { addNotFound, authorizationOf, type Forwarding, forwardToLeader, readJso
 import type { Route } from './route.ts';
 import type { WorkspaceOf } from './served-workspace.ts';
 import { addLogin, loginOperation } from './v1/auth.ts';
-import { notOffered } from './v1/compatibility.ts';
 import { addHealth, healthOperation, type ServerHealth } from './v1/health.ts';
-import { API_PREFIX, servedRoutes } from './v1/index.ts';
+import { API_PREFIX, notOffered, servedRoutes } from './v1/index.ts';
 import { addStream, streamOperation } from './v1/stream.ts';
 
 export interface ManagementOptions {

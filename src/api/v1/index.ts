@@ -62,6 +62,8 @@ export const routes: readonly Route[] = [
   ...compatibilityRoutes([loginOperation, healthOperation, ...ownRoutes]),
 ];
 
+export { notOffered } from './compatibility.ts';
+
 export const API_PREFIX = '/api/v1';
 
 const group = z.string().describe('The group the call is about.');

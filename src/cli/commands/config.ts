@@ -5,6 +5,7 @@ import { text as textFrom } from 'node:stream/consumers';
 import type { Schemas } from '@headgate/client';
 import { Argument, Command, Option } from 'commander';
 import { readFileText } from '../../config/file-text.ts';
+import type { Conversion } from '../../config/import/moved.ts';
 import { AppError, codeOf, reasonOf } from '../../lib/errors.ts';
 import { reportFailure } from '../output/explain.ts';
 import { EXIT, type ExitCode, type Finish, print, printError } from '../output/output.ts';
@@ -103,7 +104,50 @@ export const importCommand = (finish: Finish): Command =>
     withServerOptions(new Command('import').description('apply the files of a folder: `apply -f <folder>`')),
   )
     .addArgument(folderArgument('holds files of Headgate, such as `export` writes'))
-    .action((folder: string, flags: Omit<ApplyFlags, 'file'>) => apply(finish, { ...flags, file: [folder] }));
+    .action((folder: string, flags: Omit<ApplyFlags, 'file'>) => apply(finish, { ...flags, file: [folder] }))
+    .addCommand(
+      conversionCommand(finish, {
+        name: 'cribl',
+        description:
+          'convert notifications.yml, inputs.yml and outputs.yml of Cribl, and print what Headgate has for them',
+        argument: folderArgument('holds these files, or is the home of an instance or of a leader'),
+        convert: async path => (await import('../../config/import/cribl.ts')).importCribl(path),
+      }),
+    );
+
+interface ConversionOptions {
+  readonly name: string;
+  readonly description: string;
+  readonly argument: Argument;
+  readonly convert: (path: string) => Promise<Conversion>;
+}
+
+interface ConversionFlags {
+  readonly out?: string;
+}
+
+/** Asks no server: what it prints is there to be read, and applied afterwards. */
+const conversionCommand = (
+  finish: Finish,
+  { name, description, argument, convert }: ConversionOptions,
+): Command =>
+  new Command(name)
+    .description(description)
+    .addArgument(argument)
+    .option('--out <folder>', 'write files there; those that are there already are refused')
+    .action(async (path: string, { out }: ConversionFlags) => {
+      try {
+        const { files, lines } = await convert(path);
+        if (out !== undefined) {
+          await mkdir(out, { recursive: true });
+          for (const [file, text] of Object.entries(files)) await writeNew(join(out, file), text);
+        } else print(Object.values(files).join('').trimEnd());
+        for (const line of lines) printError(line);
+        finish(EXIT.ok);
+      } catch (error) {
+        finish(reportFailure(error));
+      }
+    });
 
 const apply = (finish: Finish, flags: ApplyFlags): Promise<void> =>
   runPlan(finish, flags, async (plan, show, send) => {

@@ -1,7 +1,9 @@
 import * as z from 'zod';
 import { isMap, type PlainMap } from '../config/plain.ts';
 import type { ErrorCode } from '../lib/errors.ts';
+import { readInput } from '../lib/problem-list.ts';
 import type { Call } from '../resources/context.ts';
+import { takenBack } from '../resources/patch.ts';
 import { invoke, type Verb } from '../resources/verb.ts';
 import type { Body, Method, Operation, OperationExample, RouteAnswer, Shape } from './operation.ts';
 
@@ -36,6 +38,27 @@ export interface Route extends Operation {
   run(call: Call, input: object): Promise<RouteReply>;
 }
 
+/** What a read answers, which a change takes back. */
+interface ReadBack {
+  readonly shape: Shape;
+  /** Its keys that change by themselves. */
+  readonly ignored: readonly string[];
+  /** Throws as the verb does. */
+  read(call: Call, input: unknown): Promise<object>;
+}
+
+/** What the verb, which takes no more than what the change takes, answers. */
+export const readBack = <Input, Output>(
+  verb: Verb<Input, Output>,
+  shape: Shape,
+  wire: (output: Output) => object,
+  ignored: readonly string[] = [],
+): ReadBack => ({
+  shape,
+  ignored,
+  read: async (call, input) => wire(await verb.run(call, readInput(verb.input, input))),
+});
+
 interface RouteOptions<Input, Output> {
   readonly id: Operation['id'];
   readonly method: Method;
@@ -54,13 +77,15 @@ interface RouteOptions<Input, Output> {
   readonly accept?: (body: unknown, call: Call, input: PlainMap) => unknown;
   /** ETag of the configuration object that is answered; undefined when it has none. */
   readonly etag?: (output: Output) => string | undefined;
+  /** What reads answer of an object that this changes may be sent back. Items of the configuration have rules of their own. */
+  readonly takesBack?: ReadBack;
   readonly errors?: readonly ErrorCode[];
   readonly example?: OperationExample;
 }
 
 /** Takes the permission, the parameters and their limits from the verb. */
 export function route<Input, Output>(options: RouteOptions<Input, Output>): Route {
-  const { id, method, path, summary, description, verb, answer, accept, etag } = options;
+  const { id, method, path, summary, description, verb, answer, etag } = options;
   const { params, query, takesIfMatch } = partsOf(path, verb.input.shape);
   const body = bodyOf(options);
   return {
@@ -82,11 +107,30 @@ export function route<Input, Output>(options: RouteOptions<Input, Output>): Rout
     errors: options.errors ?? [],
     example: options.example ?? {},
     async run(call, input) {
-      const asked = accept === undefined ? verb : accepting(verb, accept, call);
-      const output = await invoke(asked, { call, called: { id, method }, raw: input });
+      const output = await invoke<unknown, Output>(asked(options, call), {
+        call,
+        called: { id, method },
+        raw: input,
+      });
       const tag = etag?.(output);
       return { body: answer.make(output), ...(tag !== undefined && { etag: tag }) };
     },
+  };
+}
+
+function asked<Input, Output>(
+  { verb, accept, takesBack }: RouteOptions<Input, Output>,
+  call: Call,
+): Omit<Verb<unknown, Output>, 'input'> & { readonly input: z.ZodType<unknown> } {
+  const input = accept === undefined ? verb.input : accepting(verb.input, accept, call);
+  const run = (raw: unknown) => verb.run(call, readInput(input, raw, 'body'));
+  if (takesBack === undefined) return { ...verb, input: z.unknown(), run: (_call, raw) => run(raw) };
+  const { ignored, read } = takesBack;
+  const schema = verb.input.shape.body;
+  return {
+    ...verb,
+    input: z.unknown(),
+    run: async (_call, raw) => run(await takenBack(raw, { schema, ignored, read: one => read(call, one) })),
   };
 }
 
@@ -111,32 +155,44 @@ function partsOf(path: string, shape: z.core.$ZodShape) {
   };
 }
 
-function bodyOf<Input, Output>({ id, verb, takes }: RouteOptions<Input, Output>): Body | undefined {
+function bodyOf<Input, Output>({
+  id,
+  verb,
+  takes,
+  takesBack,
+}: RouteOptions<Input, Output>): Body | undefined {
   const own = verb.input.shape.body;
   if (own === undefined) return undefined;
   if (takes === undefined) throw new Error(`the route ${id} does not say what its body is called`);
   return {
     kind: takes.kind ?? 'whole',
-    shape: { schema: own, ...takes.shape },
+    shape: { schema: withAnswered(own, takesBack), ...takes.shape },
     isRequired: !z.safeParse(own, undefined).success,
   };
+}
+
+/** For documents: the body with the keys that it may send back as they were read. */
+function withAnswered(own: z.core.$ZodType, takesBack: ReadBack | undefined): z.core.$ZodType {
+  if (takesBack === undefined) return own;
+  const { schema } = takesBack.shape;
+  if (!(own instanceof z.ZodObject) || !(schema instanceof z.ZodObject))
+    throw new Error(`${takesBack.shape.name} cannot be sent back`);
+  const answered = Object.entries(schema.shape).flatMap(([key, field]): [string, z.ZodType][] =>
+    key in own.shape ? [] : [[key, z.optional(field).meta({ readOnly: true })]],
+  );
+  return own.extend(Object.fromEntries(answered));
 }
 
 /** A parameter that Cribl's paths have and that makes no difference here. */
 const unusedParameter = z.string();
 
-/** The verb with a body that `accept` has translated, after the call was authorised. */
-const accepting = <Input, Output>(
-  verb: Verb<Input, Output>,
-  accept: NonNullable<RouteOptions<Input, Output>['accept']>,
+/** The input with a body that `accept` translates. */
+const accepting = <Input>(
+  input: z.ZodType<Input>,
+  accept: (body: unknown, call: Call, input: PlainMap) => unknown,
   call: Call,
-) => ({
-  ...verb,
-  input: z.preprocess(
-    input => (isMap(input) ? { ...input, body: accept(input.body, call, input) } : input),
-    verb.input,
-  ),
-});
+): z.ZodType<Input> =>
+  z.preprocess(raw => (isMap(raw) ? { ...raw, body: accept(raw.body, call, raw) } : raw), input);
 
 /** Every change of the configuration files can fail with these. */
 export const WRITE_ERRORS = [

@@ -12,7 +12,7 @@ import { AppError, alreadyExists, notFound, type Problem } from '../lib/errors.t
 import { identifier } from '../lib/schemas.ts';
 import type { Call } from './context.ts';
 import { assertMatches } from './etag.ts';
-import { mergePatch, toFileForm } from './patch.ts';
+import { ALWAYS_IGNORED, mergePatch, toFileForm } from './patch.ts';
 
 /** An item of the configuration before a write. */
 export interface PresentItem {
@@ -47,11 +47,11 @@ const ifMatchHeader = z.string().optional();
 export const itemUpdate = z.object({ id: itemId, body: itemBody, ifMatch: ifMatchHeader });
 export const itemRemoval = z.object({ id: itemId, ifMatch: ifMatchHeader });
 
-/** Keys that only reads answer; clients that send back what they read do not mean to change them. */
-const READ_ONLY: readonly string[] = ['status', 'notifications', 'count', 'headgate'];
-
+/** The body without what only reads answer. */
 export const writable = (body: PlainMap): PlainMap =>
-  Object.fromEntries(Object.entries(body).filter(([key]) => !READ_ONLY.includes(key)));
+  Object.fromEntries(
+    Object.entries(body).filter(([key]) => key !== 'headgate' && !ALWAYS_IGNORED.includes(key)),
+  );
 
 /** True when a body says all that an item needs, so that it replaces the whole of it. */
 function isWhole(body: PlainMap, schema: Schema | undefined): boolean {
@@ -179,8 +179,8 @@ function presentItem(
   id: string,
 ): PresentItem {
   const present = resource.find(now, id);
-  if (present === undefined || (group !== undefined && present.effective.group !== group))
-    throw notFound(resource.name, id);
+  const isElsewhere = resource.grouped && group !== undefined && present?.effective.group !== group;
+  if (present === undefined || isElsewhere) throw notFound(resource.name, id);
   return present;
 }
 

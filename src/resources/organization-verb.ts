@@ -40,7 +40,7 @@ export const defineOrganizationVerb = <Input, Output>(
 
 /** Throws as `invoke` does for a verb of a workspace. */
 export const invokeInOrganization = <Input, Output>(
-  verb: OrganizationVerb<Input, Output>,
+  verb: Pick<OrganizationVerb<Input, Output>, 'permission' | 'run'> & { readonly input: z.ZodType<Input> },
   invocation: {
     readonly call: OrganizationCall;
     readonly called: InvokedOperation;

@@ -4,6 +4,7 @@ import { type Overridden, withoutOverrides } from '../config/overrides.ts';
 import { isMap, type PlainMap } from '../config/plain.ts';
 import { childOf, childrenOf, childSchemas, mapsFor, type Schema } from '../config/schema-walk.ts';
 import { aliasesOf } from '../lib/aliases.ts';
+import { AppError, type Problem } from '../lib/errors.ts';
 
 /** JSON Merge Patch (RFC 7396): maps are merged, null removes, everything else replaces. */
 export function mergePatch(target: unknown, patch: PlainMap): PlainMap {
@@ -109,4 +110,66 @@ function nameInFile(schemas: readonly Schema[], key: string, value: PlainMap, in
   const isIt = ([name, own]: readonly [string, string]): boolean =>
     own === key && childOf(inFile, name) !== undefined && childOf(value, name) === undefined;
   return others.find(isIt)?.[0] ?? key;
+}
+
+/** Keys of answers that change by themselves; clients that send back what they read do not mean to change them. */
+export const ALWAYS_IGNORED: readonly string[] = [
+  'status',
+  'notifications',
+  'count',
+  'updatedAt',
+  'lastDataAt',
+];
+
+interface ReadForm {
+  /** The body of a change. */
+  readonly schema: Schema | undefined;
+  /** What a read answers now. */
+  readonly now: object;
+  /** Keys of the answer that change by themselves, beside those of every answer. */
+  readonly ignored?: readonly string[] | undefined;
+}
+
+/**
+ * A change without what it sends back as it was read, which it leaves as it is. Keys that are needed stay, and so do
+ * those that no answer has. Throws `invalid-request` for a key that only answers have with another value.
+ */
+function withoutReadForm(body: unknown, { schema, now, ignored = [] }: ReadForm): unknown {
+  if (!isMap(body)) return body;
+  const [map] = schema === undefined ? [] : mapsFor(schema, body);
+  const fields = map?.shape ?? {};
+  const read = new Map(Object.entries(now));
+  const kept: [string, unknown][] = [];
+  const problems: Problem[] = [];
+  for (const [key, value] of Object.entries(body)) {
+    const field = Object.hasOwn(fields, key) ? fields[key] : undefined;
+    const isSame = read.has(key) && isDeepStrictEqual(value, read.get(key));
+    if (field !== undefined) {
+      if (!isSame || !z.safeParse(field, undefined).success) kept.push([key, value]);
+    } else if (ALWAYS_IGNORED.includes(key) || ignored.includes(key) || isSame) continue;
+    else if (read.has(key))
+      problems.push({ path: key, message: 'cannot be changed; send it as it was read, or leave it out' });
+    else kept.push([key, value]);
+  }
+  const [first] = problems;
+  if (first !== undefined)
+    throw new AppError('invalid-request', `${first.path}: ${first.message}`, { problems });
+  return Object.fromEntries(kept);
+}
+
+/**
+ * The input of a change without what its body sends back. What is not there is left to the verb, which looks at the body
+ * first.
+ */
+export async function takenBack(
+  input: unknown,
+  { read, ...form }: Omit<ReadForm, 'now'> & { readonly read: (input: unknown) => Promise<object> },
+): Promise<unknown> {
+  if (!isMap(input)) return input;
+  try {
+    return { ...input, body: withoutReadForm(input.body, { ...form, now: await read(input) }) };
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'not-found') return input;
+    throw error;
+  }
 }

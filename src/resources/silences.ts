@@ -124,11 +124,6 @@ const silenceChange = z.strictObject({
   matchers: askingMatchers.optional(),
   startsAt: time.optional(),
   until: z.literal('resolved').optional(),
-  state: z.unknown().optional(),
-  createdBy: z.unknown().optional(),
-  createdAt: z.unknown().optional(),
-  incidents: z.unknown().optional(),
-  incidentCount: z.unknown().optional(),
 });
 
 function assertUnchanged(

@@ -4741,6 +4741,10 @@ export interface components {
             enabled?: boolean | null;
             expiresAt?: (string | null) | null;
             pipeline?: string | null;
+            createdAt?: string | null;
+            lastUsedAt?: (string | null) | null;
+            rotatedAt?: string | null;
+            formerEndsAt?: string | null;
         };
         /** @default {} */
         IngestTokenRotation: {
@@ -6562,6 +6566,10 @@ export interface components {
             roles?: ("admin" | "editor" | "notification_admin" | "reader" | "user")[] | null;
             teams?: (string[] | null) | null;
             disabled?: boolean | null;
+            kind?: ("person" | "machine") | null;
+            forcePasswordChange?: boolean | null;
+            createdAt?: string | null;
+            updatedAt?: string | null;
         };
         Replay: {
             /** @description How many wait again; the ends that were skipped for their sake among them. */
@@ -8601,11 +8609,19 @@ export interface components {
             startsAt?: string;
             /** @constant */
             until?: "resolved";
-            state?: unknown;
-            createdBy?: unknown;
-            createdAt?: unknown;
-            incidents?: unknown;
-            incidentCount?: unknown;
+            readonly createdBy?: string;
+            /** Format: date-time */
+            readonly createdAt?: string;
+            /** @enum {string} */
+            readonly state?: "pending" | "active" | "expired";
+            /** @description The newest 100 incidents of which it held back alarms. */
+            readonly incidents?: {
+                id: string;
+                notification: string;
+                subject: string;
+            }[];
+            /** @description How many they are altogether. */
+            readonly incidentCount?: number;
         };
         SilenceDetails: {
             id: string;
@@ -10143,6 +10159,8 @@ export interface components {
             disabled?: boolean | null;
             kind?: ("person" | "machine") | null;
             forcePasswordChange?: boolean | null;
+            createdAt?: string | null;
+            updatedAt?: string | null;
         };
         Version: {
             /** @description Id of the version. */

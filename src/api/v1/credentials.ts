@@ -10,7 +10,7 @@ import {
   updateCredential,
 } from '../../resources/credentials.ts';
 import { isoTime, isoTimeOrNull } from '../envelope.ts';
-import { noAnswer, organizationOperation } from './organization-operation.ts';
+import { noAnswer, organizationOperation, readBack } from './organization-operation.ts';
 import { wireRoles } from './roles.ts';
 
 const wireCredential = (credential: CredentialDetails) => ({
@@ -73,6 +73,12 @@ export const credentialOperations = [
     path: '/api-credentials/:id',
     status: 204,
     verb: updateCredential,
+    takesBack: readBack(getCredential, wireCredential, [
+      'lastUsedDate',
+      'lastUpdatedBy',
+      'lastUpdatedDate',
+      'secrets',
+    ]),
     answer: noAnswer,
   }),
   organizationOperation({

@@ -10,7 +10,7 @@ import {
 } from '../../resources/ingest-tokens.ts';
 import { isoTime, isoTimeOrNull, item, list } from '../envelope.ts';
 import type { Shape } from '../operation.ts';
-import { type Route, route } from '../route.ts';
+import { type Route, readBack, route } from '../route.ts';
 
 const ingestToken = z.object({
   id: z.string(),
@@ -50,6 +50,9 @@ const wireIssuedIngestToken = (facts: IssuedIngestToken): z.output<typeof issued
   ...wireIngestToken(facts),
   secret: facts.secret.reveal(),
 });
+
+/** What changes by itself. */
+const PASSING = ['lastUsedAt', 'rotatedAt', 'formerEndsAt'];
 
 const path = '/system/ingest-tokens';
 const tokenRoute = { path: `${path}/:id`, answer: item(ingestTokenShape, wireIngestToken) };
@@ -95,6 +98,7 @@ export const ingestTokenRoutes: readonly Route[] = [
     description: 'Senders that show one that is disabled or over are refused from the answer on.',
     verb: updateIngestToken,
     takes: { shape: { name: 'IngestToken' }, kind: 'part' },
+    takesBack: readBack(getIngestToken, ingestTokenShape, wireIngestToken, PASSING),
     example: { ...example, body: { description: 'Collectors in Europe and Asia' } },
   }),
   route({

@@ -9,7 +9,7 @@ import {
   updateMember,
 } from '../../resources/members.ts';
 import { isoTime } from '../envelope.ts';
-import { noAnswer, organizationOperation } from './organization-operation.ts';
+import { noAnswer, organizationOperation, readBack } from './organization-operation.ts';
 import { wireRoles } from './roles.ts';
 
 const wireMember = (member: OrganizationMember) => ({
@@ -65,6 +65,7 @@ export const memberOperations = [
     path: '/members/:id',
     status: 204,
     verb: updateMember,
+    takesBack: readBack(getMember, wireMember, ['lastUpdatedBy', 'lastUpdatedDate']),
     answer: noAnswer,
   }),
   organizationOperation({

@@ -8,6 +8,7 @@ import { settingsSchema } from '../../config/settings.ts';
 import { AppError, type Problem } from '../../lib/errors.ts';
 import type { Call } from '../../resources/context.ts';
 import { etagOf } from '../../resources/etag.ts';
+import { writable } from '../../resources/item-writes.ts';
 import {
   getAuthSettings,
   getSettings,
@@ -35,12 +36,8 @@ const notesFields = {
 
 const wireNotes = (notes: readonly Problem[]): object => ({ headgate: { notes } });
 
-/** Drops the notes, which no write can change. */
-function withoutNotes(body: unknown): unknown {
-  if (!isMap(body)) return body;
-  const { headgate: _, ...settings } = body;
-  return settings;
-}
+/** Drops the notes and other keys of answers, which no write can change. */
+const withoutNotes = (body: unknown): unknown => (isMap(body) ? writable(body) : body);
 
 /** Refuses a change of a field that exists only for Cribl-compatible clients. */
 function unchangeable(path: string): AppError {

@@ -12,7 +12,7 @@ import {
 } from '../../resources/silences.ts';
 import { isoTime, item, list } from '../envelope.ts';
 import type { Shape } from '../operation.ts';
-import { type Route, route } from '../route.ts';
+import { type Route, readBack, route } from '../route.ts';
 
 const silence = z.object({
   id: z.string(),
@@ -108,6 +108,11 @@ export const silenceRoutes: readonly Route[] = [
     summary: 'Extend or shorten a silence that is not over, or change its comment',
     verb: updateSilence,
     takes: { shape: { name: 'SilenceChange' } },
+    takesBack: readBack(getSilence, silenceDetailsShape, wireDetails, [
+      'state',
+      'incidents',
+      'incidentCount',
+    ]),
     errors: ['conflict'],
     example: { ...example, body: { comment: 'The upgrade takes longer.' } },
   }),

@@ -15,7 +15,7 @@ import {
 } from '../../resources/users.ts';
 import { isoTime, item, list } from '../envelope.ts';
 import type { Shape } from '../operation.ts';
-import { type Route, route } from '../route.ts';
+import { type Route, readBack, route } from '../route.ts';
 
 const user = z.object({
   id: z.string(),
@@ -146,6 +146,7 @@ export const userRoutes: readonly Route[] = [
       'Another role, another password and `disabled` end the tokens of the user. The last admin who can log in stays one.',
     verb: updateUser,
     takes: { shape: { name: 'User' }, kind: 'part' },
+    takesBack: readBack(getUser, userShape, wireUser),
     errors: ['conflict', 'rate-limited'],
     example: { ...example, body: { roles: ['reader'] } },
   }),
@@ -185,6 +186,7 @@ export const userRoutes: readonly Route[] = [
     summary: 'Change the own names, or with the current password the own password',
     verb: updateProfile,
     takes: { shape: { name: 'Profile' }, kind: 'part' },
+    takesBack: readBack(getProfile, userShape, wireUser),
     answer: item(profileShape, wireProfile),
     errors: ['conflict', 'rate-limited'],
     example: { params: { id: 'admin' }, body: { first: 'Alex' } },

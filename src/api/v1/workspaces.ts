@@ -9,7 +9,7 @@ import {
 } from '../../resources/workspaces.ts';
 import type { WorkspaceTable } from '../../storage/tables.ts';
 import { isoTime } from '../envelope.ts';
-import { noAnswer, organizationOperation } from './organization-operation.ts';
+import { noAnswer, organizationOperation, readBack } from './organization-operation.ts';
 
 const tagsSchema = z.array(z.string());
 
@@ -58,6 +58,7 @@ export function workspaceOperations(cloudDomain: () => string) {
       path: '/workspaces/:id',
       status: 204,
       verb: updateWorkspace,
+      takesBack: readBack(getWorkspace, wireWorkspace, ['lastUpdated', 'state']),
       answer: noAnswer,
     }),
     organizationOperation({

@@ -231,6 +231,6 @@ describe('groups', () => {
         status: 404,
         body: { code: 'not-found', message: "group 'nobody' not found" },
       });
-    expect((await call('GET', '/m/default/notification-targets')).status).toBe(404);
+    expect((await call('GET', '/m/default/notification-targets')).status).toBe(200);
   });
 });

@@ -29,7 +29,12 @@ export interface Operation {
   readonly body?: Body;
   /** Done only if `If-Match` holds. */
   readonly takesIfMatch: boolean;
-  readonly answer: { readonly kind: AnswerKind; readonly shape: Shape };
+  readonly answer: {
+    readonly kind: AnswerKind;
+    readonly shape: Shape;
+    /** Of a list: members that may stand beside it. */
+    readonly beside?: z.core.$ZodShape;
+  };
   readonly hasEtag: boolean;
   /** Further statuses that come with the same answer. */
   readonly otherStatuses?: readonly { readonly status: number; readonly description: string }[];
@@ -46,6 +51,8 @@ export interface Shape {
   readonly schema: z.core.$ZodType;
   /** Variants, distinguished by their `type`; their schemas replace this one's. */
   readonly variants?: readonly Shape[];
+  /** Of a body: other shapes that may be sent in its place, so that this one has no name of its own. */
+  readonly alternatives?: readonly Shape[];
   /** One key whose value decides the content of another, such as the condition of a notification its conf. */
   readonly union?: {
     readonly key: string;
@@ -65,6 +72,7 @@ export type AnswerKind = 'list' | 'item' | 'optional' | 'object' | 'stream';
 export interface RouteAnswer<Output> {
   readonly kind: AnswerKind;
   readonly shape: Shape;
+  readonly beside?: z.core.$ZodShape;
   make(output: Output): object;
 }
 

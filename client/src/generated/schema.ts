@@ -515,7 +515,7 @@ export interface paths {
         put?: never;
         /**
          * Get what inputs and outputs did, minute by minute or in longer steps, as series
-         * @description Steps add up counters, and of `health`, `up`, `blocked` and `queue_size` have the worst. Minutes are kept for `retention.minutes` and hours for `retention.hours`. An answer is made of hours where it begins before the minutes that are kept, is too long to be made of minutes, or asks for what is known of hours only; its `step` must then be whole hours.
+         * @description Steps add up counters, and of `health`, `up`, `blocked` and `queue_size` have the worst. Minutes are kept for `retention.minutes` and hours for `retention.hours`. An answer is made of hours where it begins before the minutes that are kept, is too long to be made of minutes, or asks for what is known of hours only; its `step` must then be whole hours. A body with `aggs`, as Cribl-compatible clients send, is answered with `results`.
          */
         post: operations["metrics.query"];
         delete?: never;
@@ -535,7 +535,7 @@ export interface paths {
         put?: never;
         /**
          * Get what inputs and outputs did, minute by minute or in longer steps, as series, in a group
-         * @description Steps add up counters, and of `health`, `up`, `blocked` and `queue_size` have the worst. Minutes are kept for `retention.minutes` and hours for `retention.hours`. An answer is made of hours where it begins before the minutes that are kept, is too long to be made of minutes, or asks for what is known of hours only; its `step` must then be whole hours.
+         * @description Steps add up counters, and of `health`, `up`, `blocked` and `queue_size` have the worst. Minutes are kept for `retention.minutes` and hours for `retention.hours`. An answer is made of hours where it begins before the minutes that are kept, is too long to be made of minutes, or asks for what is known of hours only; its `step` must then be whole hours. A body with `aggs`, as Cribl-compatible clients send, is answered with `results`.
          */
         post: operations["metrics.queryInGroup"];
         delete?: never;
@@ -3186,6 +3186,32 @@ export interface components {
              * @enum {string}
              */
             condition: "certificate-expiration";
+        };
+        ClientMetricsQuery: {
+            aggs: {
+                /** @description Such as `sum("total.in_bytes").as("bytes")`: `sum` and `rate`, a second, of what is counted; `max` of what goes up and down; `count` of the minutes that have a value. */
+                aggregations: string[];
+                /**
+                 * @description A row for each value of these.
+                 * @default []
+                 */
+                splitBys?: ("input" | "output" | "__worker_group")[];
+                /** @description How long a row is; it becomes whole minutes, or whole hours where minutes are no longer kept. */
+                timeWindowSeconds?: number;
+                /**
+                 * @description One row for the whole time.
+                 * @default false
+                 */
+                cumulative?: boolean;
+            };
+            /** @description Is a time: epoch seconds or milliseconds, `now`, or how long ago, such as `-15m`. Left out, an hour ago. */
+            earliest?: number | string;
+            /** @description In the same way. Left out, now. */
+            latest?: number | string;
+            /** @description Which components, as an expression over `input`, `output`, `__worker_group`, `__dist_mode`, `__product`, `has_no_dimensions`. */
+            where?: string;
+            /** @description Makes no difference: each row has its bounds. */
+            alwaysBounds?: boolean;
         };
         Commit: {
             branch: string;
@@ -12701,7 +12727,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["MetricsQuery"];
+                "application/json": components["schemas"]["MetricsQuery"] | components["schemas"]["ClientMetricsQuery"];
             };
         };
         responses: {
@@ -12717,6 +12743,14 @@ export interface operations {
                         offset?: number;
                         limit?: number;
                         totalCount?: number;
+                        /** @description Rows, for a body with `aggs`; `starttime` and `endtime` are epoch seconds. */
+                        results?: {
+                            [key: string]: number | string;
+                        }[];
+                        info?: {
+                            /** @description How long each row is. */
+                            timeWindowSeconds: number;
+                        };
                     };
                 };
             };
@@ -12743,7 +12777,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["MetricsQuery"];
+                "application/json": components["schemas"]["MetricsQuery"] | components["schemas"]["ClientMetricsQuery"];
             };
         };
         responses: {
@@ -12759,6 +12793,14 @@ export interface operations {
                         offset?: number;
                         limit?: number;
                         totalCount?: number;
+                        /** @description Rows, for a body with `aggs`; `starttime` and `endtime` are epoch seconds. */
+                        results?: {
+                            [key: string]: number | string;
+                        }[];
+                        info?: {
+                            /** @description How long each row is. */
+                            timeWindowSeconds: number;
+                        };
                     };
                 };
             };

@@ -132,7 +132,7 @@ function responsesOf(
 ): PlainMap {
   const { answer, hasEtag } = operation;
   const type = answer.kind === 'stream' ? 'text/event-stream' : JSON_TYPE;
-  const schema = ENVELOPES[answer.kind](components.refer(answer.shape, 'answer'));
+  const schema = ENVELOPES[answer.kind](components.refer(answer.shape, 'answer'), besideOf(answer));
   const content = { [type]: { schema, ...(recorded && { example: recorded.answer }) } };
   const etag = { ETag: { schema: { type: 'string' }, description: 'Changes with the object.' } };
   const done = { description: 'Done', ...(hasEtag && { headers: etag }), content };
@@ -156,9 +156,13 @@ const envelope = (items: PlainMap, more: PlainMap = {}): PlainMap => ({
   required: ['items', 'count'],
 });
 
+const besideOf = ({ beside = {} }: Operation['answer']): PlainMap =>
+  Object.fromEntries(Object.entries(beside).map(([name, schema]) => [name, jsonSchemaOf(schema, 'answer')]));
+
 /** Wraps the schema of one object into that of the answer. */
-const ENVELOPES: Readonly<Record<AnswerKind, (one: PlainMap) => PlainMap>> = {
-  list: one => envelope({ items: one }, { offset: count, limit: count, totalCount: count }),
+const ENVELOPES: Readonly<Record<AnswerKind, (one: PlainMap, beside: PlainMap) => PlainMap>> = {
+  list: (one, beside) =>
+    envelope({ items: one }, { offset: count, limit: count, totalCount: count, ...beside }),
   item: one => envelope({ items: one, minItems: 1, maxItems: 1 }),
   optional: one => envelope({ items: one, maxItems: 1 }),
   object: one => one,

@@ -27,7 +27,8 @@ export function createSchemaComponents(): SchemaComponents {
   }
 
   function refer(shape: Shape, view: SchemaView): PlainMap {
-    const { variants: kinds, union } = shape;
+    const { variants: kinds, union, alternatives } = shape;
+    if (alternatives !== undefined) return { anyOf: alternatives.map(one => refer(one, view)) };
     if (union !== undefined) return referUnion(shape, union, view);
     if (kinds === undefined) return add(nameOf(shape, view), shape, () => described(shape, view));
     const references = kinds.map(kind => refer(kind, view));

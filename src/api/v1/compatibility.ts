@@ -154,7 +154,11 @@ const FAMILY: readonly (readonly [methods: string, path: string, difference?: st
   ['GET', '/system/subscriptions'],
   ['GET', '/system/projects'],
   ['GET', '/system/metrics', 'metrics of inputs and outputs'],
-  ['POST', '/system/metrics/query', 'a body of its own, as the reference says'],
+  [
+    'POST',
+    '/system/metrics/query',
+    'the common part: `sum`, `rate`, `count` and `max` by input, output, group and time',
+  ],
   ['POST', '/system/metrics/enum'],
   ['GET POST', '/master/groups', 'a group is a name that pipelines, components and notifications carry'],
   [

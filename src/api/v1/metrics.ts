@@ -1,19 +1,21 @@
 import * as z from 'zod';
 import { componentName } from '../../pipelines/components/component.ts';
-import type { MinuteMetric } from '../../pipelines/history/minute-codec.ts';
-import type { ComponentKind } from '../../pipelines/metric.ts';
 import {
+  clientBody,
   listMetrics,
   type MeasuredComponent,
   queryMetrics,
   RECORDED_METRICS,
+  type RecordedAnswer,
   type RecordedSeries,
   type SeenComponent,
+  seriesBody,
+  WIRE_NAMES,
 } from '../../resources/metrics.ts';
 import { getReport, type Report } from '../../resources/report.ts';
 import { type SuggestedComponent, suggest } from '../../resources/suggest.ts';
 import { isoTime, item, list } from '../envelope.ts';
-import type { Shape } from '../operation.ts';
+import type { RouteAnswer, Shape } from '../operation.ts';
 import { type Route, route } from '../route.ts';
 
 const model = z
@@ -38,22 +40,6 @@ const measured = z.record(
 );
 const measuredShape: Shape = { name: 'ComponentMetrics', schema: measured };
 
-/** Cribl's names, and ours in the same style. */
-const namesOf = (kind: ComponentKind): Readonly<Record<MinuteMetric, string>> => ({
-  health: `health.${kind}s`,
-  in_events: 'total.in_events',
-  in_bytes: 'total.in_bytes',
-  out_events: 'total.out_events',
-  out_bytes: 'total.out_bytes',
-  errors: 'total.errors',
-  dropped: 'total.dropped_events',
-  blocked: `blocked.${kind}s`,
-  queue_size: 'pq.queue_size',
-  queue_capacity: 'pq.queue_capacity',
-  up: `up.${kind}s`,
-});
-const NAMES = { input: namesOf('input'), output: namesOf('output') } as const;
-
 const modelOf = ({ component, group }: SeenComponent): z.output<typeof model> => ({
   [component.kind]: componentName(component),
   group,
@@ -63,7 +49,7 @@ const modelOf = ({ component, group }: SeenComponent): z.output<typeof model> =>
 
 /** One row for each component, keyed by metric as in Cribl's API. */
 function wireMeasured({ measures, isWanted, ...seen }: MeasuredComponent): z.output<typeof measured> {
-  const names = NAMES[seen.component.kind];
+  const names = WIRE_NAMES[seen.component.kind];
   const model = modelOf(seen);
   const row: z.output<typeof measured> = {};
   for (const { name, value, rate } of measures) {
@@ -96,6 +82,19 @@ const wireSeries = ({ component, group, metric, points }: RecordedSeries): z.out
   points: points.map(([at, value]) => [at, value]),
 });
 
+const rows = z
+  .array(z.record(z.string(), z.union([z.number(), z.string()])))
+  .describe('Rows, for a body with `aggs`; `starttime` and `endtime` are epoch seconds.');
+const info = z.object({ timeWindowSeconds: z.number().describe('How long each row is.') });
+
+const seriesList = list(seriesShape, wireSeries);
+/** What Cribl-compatible clients read stands beside the list, which is empty then. */
+const seriesAnswer: RouteAnswer<RecordedAnswer> = {
+  ...seriesList,
+  beside: { results: rows, info },
+  make: ({ aggregates, ...page }) => ({ ...seriesList.make(page), ...aggregates }),
+};
+
 export const metricRoutes: readonly Route[] = [
   route({
     id: 'metrics.list',
@@ -113,11 +112,20 @@ export const metricRoutes: readonly Route[] = [
     path: '/system/metrics/query',
     summary: 'Get what inputs and outputs did, minute by minute or in longer steps, as series',
     description:
-      'Steps add up counters, and of `health`, `up`, `blocked` and `queue_size` have the worst. Minutes are kept for `retention.minutes` and hours for `retention.hours`. An answer is made of hours where it begins before the minutes that are kept, is too long to be made of minutes, or asks for what is known of hours only; its `step` must then be whole hours.',
+      'Steps add up counters, and of `health`, `up`, `blocked` and `queue_size` have the worst. Minutes are kept for `retention.minutes` and hours for `retention.hours`. An answer is made of hours where it begins before the minutes that are kept, is too long to be made of minutes, or asks for what is known of hours only; its `step` must then be whole hours. A body with `aggs`, as Cribl-compatible clients send, is answered with `results`.',
     grouped: true,
     verb: queryMetrics,
-    takes: { shape: { name: 'MetricsQuery' } },
-    answer: list(seriesShape, wireSeries),
+    takes: {
+      shape: {
+        name: 'AnyMetricsQuery',
+        schema: z.union([seriesBody, clientBody]),
+        alternatives: [
+          { name: 'MetricsQuery', schema: seriesBody },
+          { name: 'ClientMetricsQuery', schema: clientBody },
+        ],
+      },
+    },
+    answer: seriesAnswer,
     example: {
       body: {
         components: ['syslog:app'],

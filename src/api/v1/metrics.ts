@@ -1,16 +1,13 @@
 import * as z from 'zod';
 import { componentName } from '../../pipelines/components/component.ts';
+import { clientBody, RECORDED_METRICS, seriesBody, WIRE_NAMES } from '../../resources/metric-queries.ts';
 import {
-  clientBody,
   listMetrics,
   type MeasuredComponent,
+  type MetricsAnswer,
   queryMetrics,
-  RECORDED_METRICS,
-  type RecordedAnswer,
   type RecordedSeries,
   type SeenComponent,
-  seriesBody,
-  WIRE_NAMES,
 } from '../../resources/metrics.ts';
 import { getReport, type Report } from '../../resources/report.ts';
 import { type SuggestedComponent, suggest } from '../../resources/suggest.ts';
@@ -89,7 +86,7 @@ const info = z.object({ timeWindowSeconds: z.number().describe('How long each ro
 
 const seriesList = list(seriesShape, wireSeries);
 /** What Cribl-compatible clients read stands beside the list, which is empty then. */
-const seriesAnswer: RouteAnswer<RecordedAnswer> = {
+const seriesAnswer: RouteAnswer<MetricsAnswer> = {
   ...seriesList,
   beside: { results: rows, info },
   make: ({ aggregates, ...page }) => ({ ...seriesList.make(page), ...aggregates }),

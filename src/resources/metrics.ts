@@ -135,7 +135,7 @@ function nameFilter(given: string | readonly string[] | undefined): (name: strin
 }
 
 /** Epoch ms; `start` is the beginning of a minute, and steps are whole minutes. */
-export interface TimeSpan extends HistorySpan {
+interface TimeSpan extends HistorySpan {
   readonly stepMs: number;
 }
 

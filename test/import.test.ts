@@ -4,9 +4,11 @@ import fc from 'fast-check';
 import { describe, expect, it, test, vi } from 'vitest';
 import { runCli } from '../src/cli/root.ts';
 import { checkConfiguration } from '../src/config/check-files.ts';
+import { importAlertmanager } from '../src/config/import/alertmanager.ts';
 import { importCribl } from '../src/config/import/cribl.ts';
 import { systemClock } from '../src/lib/clock.ts';
 import { reasonOf } from '../src/lib/errors.ts';
+import { alarm } from './helpers/any-event.ts';
 import { configFolder } from './helpers/config-folder.ts';
 
 /** A folder with files at these paths. */
@@ -204,6 +206,199 @@ describe('import cribl', () => {
   });
 });
 
+const alertmanager = (text: string) =>
+  importAlertmanager(join(folderOf({ 'alertmanager.yml': text }), 'alertmanager.yml'));
+
+const ALERTMANAGER = `global:
+  smtp_smarthost: 'mail.example:587'
+  smtp_from: 'alerts@company.example'
+  smtp_auth_username: alerts
+  smtp_auth_password: clear-mail
+  slack_api_url: https://hooks.slack.example/services/T0/B0/clear
+  opsgenie_api_key: clear-opsgenie
+  resolve_timeout: 5m
+templates: ['/etc/alertmanager/*.tmpl']
+route:
+  receiver: ops
+  group_by: [alertname, severity]
+  group_wait: 45s
+  repeat_interval: 1w
+  routes:
+    - { matchers: [severity="critical"], receiver: pager, continue: true, group_wait: 10s }
+    - matchers: [team="office"]
+      receiver: chat
+      active_time_intervals: [hours]
+    - matchers: [team="quiet"]
+      receiver: chat
+      mute_time_intervals: [nights]
+    - { matchers: [team="summer"], receiver: chat, mute_time_intervals: [summer] }
+receivers:
+  - name: ops
+    email_configs: [{ to: 'ops@company.example', headers: { Subject: '{{ .x }}' } }]
+  - name: pager
+    pagerduty_configs: [{ routing_key: 0123456789abcdef0123456789abcdef, severity: '{{ .x }}' }]
+    slack_configs: [{ channel: '#ops', send_resolved: false }]
+  - name: chat
+    webhook_configs:
+      - { url: https://hooks.example/db, http_config: { authorization: { type: GenieKey, credentials: clear-a } } }
+      - { url_file: /etc/url, http_config: { basic_auth: { username: u, password: clear-b } } }
+    telegram_configs: [{ bot_token: clear-bot, chat_id: -100123 }]
+    discord_configs: [{ webhook_url: https://discord.example/api/webhooks/1/clear }]
+    msteams_configs: [{ webhook_url: https://teams.example/clear }]
+    mattermost_configs: [{ webhook_url: https://chat.example/clear }]
+    webex_configs: [{ room_id: R, http_config: { authorization: { credentials: clear-webex } } }]
+    victorops_configs: [{ api_key: clear-vo, routing_key: team }]
+    opsgenie_configs: [{ responders: [{ name: x, type: team }] }]
+    sns_configs:
+      - { topic_arn: 'arn:aws:sns:eu-central-1:123456789012:a', sigv4: { access_key: AKIAABCDEFGHIJKLMNOP, secret_key: clear-aws } }
+      - { phone_number: '+491701234567', sigv4: { region: eu-central-1 } }
+    pushover_configs: [{ token: clear-po, user_key: clear-user }]
+    jira_configs: [{ api_url: 'https://c.atlassian.net', project: OPS, http_config: { basic_auth: { username: a, password: clear-jira } } }]
+    incidentio_configs: [{ url: 'https://api.incident.io/v2/alert_events/http/S', alert_source_token: clear-io }]
+    wechat_configs: [{ corp_id: x, api_secret: clear-wechat }]
+inhibit_rules:
+  - { source_matchers: [severity="critical"], target_matchers: [severity=~"warning|info"], equal: [alertname] }
+  - { source_match: { alertname: Down }, target_match_re: { alertname: '.+' } }
+time_intervals:
+  - name: hours
+    time_intervals:
+      - { times: [{ start_time: '09:00', end_time: '17:00' }], weekdays: ['monday:friday'], location: Europe/Berlin }
+  - name: summer
+    time_intervals: [{ months: ['june:august'], years: ['2024'] }]
+mute_time_intervals:
+  - name: nights
+    time_intervals:
+      - { times: [{ start_time: '22:00', end_time: '24:00' }, { start_time: '00:00', end_time: '06:00' }] }
+      - { weekdays: [saturday, sunday] }
+`;
+
+type Labels = Readonly<Record<string, string>>;
+
+interface Route {
+  readonly receiver: string;
+  readonly match: Labels;
+  readonly continue: boolean;
+  readonly routes: readonly Route[];
+}
+
+/** The receivers that Alertmanager notifies, by its documentation: depth first, up to a match without `continue`. */
+function receiversOf(route: Route, labels: Labels): string[] {
+  const found: string[] = [];
+  for (const child of route.routes) {
+    if (!fits(child, labels)) continue;
+    found.push(...receiversOf(child, labels));
+    if (!child.continue) break;
+  }
+  return found.length > 0 ? found : [route.receiver];
+}
+
+const fits = ({ match }: Route, labels: Labels): boolean =>
+  Object.entries(match).every(([name, value]) => (labels[name] ?? '') === value);
+
+describe('import alertmanager', () => {
+  it('makes targets of receivers, a router of routes, inhibitions of inhibition rules', () => {
+    const { files, lines } = alertmanager(ALERTMANAGER);
+    expect(errorsOf(files)).toEqual([]);
+    const text = files['notifications.yml'] ?? '';
+    expect(text).not.toMatch(/clear|0123456789abcdef|AKIA/);
+    expect(text).toContain('groupWait: 45s\n    repeatInterval: 7d');
+    expect(text).toMatch(/groupBy:\n {6}- alertname\n {6}- label_severity/);
+    expect(text).toContain(
+      'filter: label_severity == "critical"\n        output: pager_all\n        final: false',
+    );
+    expect(text).toMatch(/times:\n {14}- 06:00-22:00\n {12}weekdays:\n {14}- monday\n/);
+    expect(text).toMatch(/emailRecipient:\n {12}to: ops@company\.example/);
+    expect(lines).toEqual(
+      expect.arrayContaining(
+        [
+          'alertmanager.yml:9:12: left out: templates: Headgate writes its messages itself; see srcExpression of a webhook and subject and body of mail',
+          'alertmanager.yml:8:20: left out: global.resolve_timeout: nothing here uses it',
+          'alertmanager.yml:16:84: left out: group_wait of a route: that of the first route counts for all',
+          "alertmanager.yml:10:1: changed: the label 'severity' is the field label_severity: send it by that name",
+          'secret to store: headgate secrets set chat_victorops_url',
+        ].map(line => expect.stringContaining(line.replace(/^alertmanager\.yml:\d+:\d+: /, ''))),
+      ),
+    );
+    expect(
+      lines.filter(line => /^alertmanager\.yml:\d+:\d+: (?:left out|changed|understood)/.test(line)).length,
+    ).toBe(lines.filter(line => !/^secret to store|^\d+ understood/.test(line)).length);
+    expect(lines.at(-1)).toMatch(/^2\d understood/);
+  });
+
+  const labels = fc.dictionary(fc.constantFrom('a', 'b'), fc.constantFrom('', '1', 'x "y"\\'), {
+    maxKeys: 2,
+  });
+  const receiver = fc.constantFrom('r1', 'r2', 'r3', 'nobody');
+  const { tree } = fc.letrec<{ tree: Route }>(tie => ({
+    tree: fc.record({
+      receiver,
+      match: labels,
+      continue: fc.boolean(),
+      routes: fc.oneof({ maxDepth: 3 }, fc.constant([]), fc.array(tie('tree'), { maxLength: 3 })),
+    }),
+  }));
+  test('an alert goes where Alertmanager sends it', () => {
+    fc.assert(
+      fc.property(tree, fc.array(labels, { minLength: 1, maxLength: 6 }), (route, alerts) => {
+        const { files } = alertmanager(
+          JSON.stringify({
+            route: { receiver: route.receiver, routes: route.routes },
+            receivers: [
+              ...['r1', 'r2', 'r3'].map(name => ({
+                name,
+                webhook_configs: [{ url: `https://${name}.example/` }],
+              })),
+              { name: 'nobody' },
+            ],
+          }),
+        );
+        const check = checkConfiguration(
+          { folder: configFolder(files), environment: {}, flags: {} },
+          systemClock,
+        );
+        expect(check.errors).toEqual([]);
+        const router = check.configuration?.targets.find(
+          ({ settings }) => settings.id === 'alertmanager_routes',
+        );
+        for (const alert of alerts) {
+          const event = { ...alarm, ...alert };
+          const taken = router?.routes?.(event, reason => expect.fail(reason)) ?? [];
+          const expected = receiversOf(route, alert).filter(name => name !== 'nobody');
+          expect(new Set(taken.map(({ output }) => output))).toEqual(new Set(expected));
+        }
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  test.each([
+    ['is no YAML', 'route: [', /alertmanager\.yml:\d+:\d+: YAML/],
+    ['has no route', 'receivers: []\n', /alertmanager\.yml:1:1: must be a map of settings, not nothing/],
+    [
+      'names a receiver that is not there',
+      'route: { receiver: gone }\n',
+      /:1:20: there is no receiver 'gone'/,
+    ],
+    [
+      'has a matcher that is none',
+      'receivers: [{ name: a }]\nroute: { receiver: a, routes: [{ matchers: [team] }] }\n',
+      /:2:45: must be a matcher such as severity="critical", not 'team'/,
+    ],
+    [
+      'has very many routes side by side',
+      `receivers: [{ name: a }]\nroute: { receiver: a, routes: [${'{},'.repeat(3000)}] }\n`,
+      /more than 2000 routes side by side/,
+    ],
+    ['has 10 MB of items', `receivers: [${'1,'.repeat(5_000_000)}1]\n`, /:1:1: /],
+  ])('names the place in a file that %s', (_, text, message) => {
+    expect(() => alertmanager(text)).toThrow(message);
+  });
+
+  it('names a file that is missing', () => {
+    expect(() => importAlertmanager(join(configFolder(), 'gone.yml'))).toThrow(/there is no file/);
+  });
+});
+
 describe('the command', () => {
   async function run(...words: string[]) {
     const said = { out: '', err: '' };
@@ -238,6 +433,14 @@ describe('the command', () => {
     const again = await run('import', 'cribl', folder, '--out', out);
     expect(again).toMatchObject({ code: 1 });
     expect(again.err).toContain('is there already');
+  });
+
+  it('converts the file of an Alertmanager', async () => {
+    const folder = folderOf({ 'alertmanager.yml': ALERTMANAGER });
+    const { code, out, err } = await run('import', 'alertmanager', join(folder, 'alertmanager.yml'));
+    expect(code).toBe(0);
+    expect(errorsOf({ 'notifications.yml': out })).toEqual([]);
+    expect(`${out}${err}`).not.toMatch(/clear/);
   });
 
   it('fails where there is nothing to read', async () => {

@@ -113,6 +113,14 @@ export const importCommand = (finish: Finish): Command =>
         argument: folderArgument('holds these files, or is the home of an instance or of a leader'),
         convert: async path => (await import('../../config/import/cribl.ts')).importCribl(path),
       }),
+    )
+    .addCommand(
+      conversionCommand(finish, {
+        name: 'alertmanager',
+        description: 'convert alertmanager.yml, and print what Headgate has for it',
+        argument: new Argument('<file>', 'the configuration of an Alertmanager'),
+        convert: async path => (await import('../../config/import/alertmanager.ts')).importAlertmanager(path),
+      }),
     );
 
 interface ConversionOptions {

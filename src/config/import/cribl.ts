@@ -193,6 +193,18 @@ const FIXES: readonly Fix[] = [
     set: { destinationType: 'topic' },
     reason: "destinationType is 'topic', Cribl's default",
   },
+  {
+    types: ['sns'],
+    applies: ({ topicArn, destinationType }) => topicArn === undefined && destinationType === 'phoneNumber',
+    set: { topicArn: '' },
+    reason: "topicArn is '', as phones get the events",
+  },
+  {
+    types: ['sns'],
+    applies: ({ messageGroupId, topicType }) => messageGroupId === undefined && topicType !== 'fifo',
+    set: { messageGroupId: '' },
+    reason: "messageGroupId is '', as the topic is not fifo",
+  },
 ];
 
 /** Answers of Cribl's API that end in files as well, and say nothing. */

@@ -26,7 +26,7 @@ const COMMANDS: Readonly<Record<string, Readonly<Record<string, LoadCommand>>>> 
     backtest: async () => (await import('./commands/notifications.ts')).backtestCommand,
     explain: async () => (await import('./commands/explain.ts')).explainCommand,
     targets: async () => (await import('./commands/targets.ts')).targetsCommand,
-    'kept-settings': async () => (await import('./commands/kept-settings.ts')).keptSettingsCommand,
+    'kept-settings': async () => (await import('./commands/targets.ts')).keptSettingsCommand,
     'test-send': async () => (await import('./commands/test-send.ts')).testSendCommand,
     incidents: async () => (await import('./commands/incidents.ts')).incidentsCommand,
     deliveries: async () => (await import('./commands/deliveries.ts')).deliveriesCommand,

@@ -14,7 +14,7 @@ const ENTRIES = [
 ];
 
 /**
- * Bundles the server and the command line into `dist/main.js`, with the workers, the page and the document beside it.
+ * Bundles the server and the command line into `dist/main.js`, with the workers, the page, the document of the API and the schemas of the files beside it.
  * What a command does not need is in files of its own, so that asking a server loads no server. Each file is replaced
  * at once, so that a process started meanwhile never meets half of one.
  */
@@ -44,6 +44,7 @@ export async function buildProduct(): Promise<void> {
     await replace(stage);
     await cp('src/api/page', 'dist/page', { recursive: true });
     await cp('openapi/openapi.json', 'dist/openapi.json', { force: true });
+    await cp('schemas', 'dist/schemas', { recursive: true });
   } finally {
     await rm(stage, { recursive: true });
   }

@@ -4,6 +4,7 @@ import { fastify } from 'fastify';
 import * as z from 'zod';
 import { createErrorWriter } from '../src/api/errors.ts';
 import { openApiDocument } from '../src/api/openapi/document.ts';
+import { fileSchemas } from '../src/api/openapi/file-schemas.ts';
 import { type Compatibility, compatibilityOf } from '../src/api/v1/compatibility.ts';
 import { operations } from '../src/api/v1/index.ts';
 import { conditions } from '../src/conditions/index.ts';
@@ -48,6 +49,7 @@ export async function pages(): Promise<readonly Page[]> {
     { path: 'docs/reference/errors.md', text: await errorsPage() },
     { path: 'docs/reference/compatibility.md', text: compatibilityPage() },
     { path: API_PAGE, text: apiPage(await readFile(API_PAGE, 'utf8')) },
+    ...schemaFiles(),
     ...(await openApiFiles()),
   ];
 }
@@ -432,6 +434,13 @@ async function errorsPage(): Promise<string> {
     ),
   );
 }
+
+/** `schemas/headgate.json` is that of `headgate.yml`. */
+export const schemaFiles = (): Page[] =>
+  [...fileSchemas()].map(([name, schema]) => ({
+    path: `schemas/${name.replace(/\.yml$/, '.json')}`,
+    text: `${JSON.stringify(schema, null, 2)}\n`,
+  }));
 
 /** The examples in it are answers of the product as it is now. */
 async function openApiFiles(): Promise<Page[]> {

@@ -18,7 +18,7 @@ import { addJwks, JWKS_ROUTE } from './jwks.ts';
 import { addManagement, type ManagementOptions } from './management.ts';
 import { addMetrics, countRequests, METRICS_ROUTE, type MetricsOptions } from './metrics/endpoint.ts';
 import { describeBuild, describeProcess } from './metrics/installation.ts';
-import { addOpenApi, OPENAPI_ROUTE } from './openapi/endpoint.ts';
+import { addDocuments, DOCUMENT_ROUTES } from './openapi/endpoint.ts';
 import { addPage, PAGE_ROUTES } from './page.ts';
 import { addSession, SESSION_PREFIX, type SessionOptions } from './session.ts';
 import { API_PREFIX } from './v1/index.ts';
@@ -61,9 +61,15 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   const endMeasuring = describeProcess(metrics, options.health().startTime);
   server.addHook('onClose', async () => endMeasuring());
   addMetrics(server, { ...options, token: () => settings().metrics.token });
-  addOpenApi(server);
+  addDocuments(server);
   addJwks(server, options.identity.keys);
-  addNotFound(server, '', [...PAGE_ROUTES, METRICS_ROUTE, OPENAPI_ROUTE, JWKS_ROUTE, ...ingestOperations]);
+  addNotFound(server, '', [
+    ...PAGE_ROUTES,
+    METRICS_ROUTE,
+    ...DOCUMENT_ROUTES,
+    JWKS_ROUTE,
+    ...ingestOperations,
+  ]);
   const limits = createCallLimits({
     clock,
     size: () => settings().api.rateLimit,

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { JWKS_ROUTE } from '../../src/api/jwks.ts';
 import { METRICS_ROUTE } from '../../src/api/metrics/endpoint.ts';
-import { OPENAPI_ROUTE } from '../../src/api/openapi/endpoint.ts';
+import { DOCUMENT_ROUTES } from '../../src/api/openapi/endpoint.ts';
 import { PAGE_ROUTES } from '../../src/api/page.ts';
 import { API_PREFIX, operations } from '../../src/api/v1/index.ts';
 import { systemClock } from '../../src/lib/clock.ts';
@@ -24,7 +24,7 @@ const ROUTES: readonly { readonly method: string; readonly path: string }[] = [
   ...PAGE_ROUTES,
   ...SESSION,
   METRICS_ROUTE,
-  OPENAPI_ROUTE,
+  ...DOCUMENT_ROUTES,
   JWKS_ROUTE,
   { method: 'GET', path: '/nowhere' },
   { method: 'GET', path: '/api/v1/nowhere' },

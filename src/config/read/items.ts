@@ -125,7 +125,7 @@ export function configuredTarget(
 }
 
 /** Keys whose `$` belongs to templates and expressions, by every name they have. */
-function templateKeys(schema: Schema): string[] {
+export function templateKeys(schema: Schema): string[] {
   const known = templates.get(schema);
   if (known !== undefined) return known;
   const keys = mapsFor(schema, {}).flatMap(map => {

@@ -255,7 +255,8 @@ function configurationPage(): string {
   return sections(
     heading('Configuration'),
     'Files in the folder that `--config` names: `headgate.yml` and `notifications.yml`, and where wanted `inputs.yml` and `outputs.yml`, which declare components (`id`, `type`, `disabled`, `group`, and whatever else they should hold) under the key `inputs` or `outputs`. A missing file counts as an empty one. ' +
-      '`headgate check` names every error with file, line and column; `headgate check --effective` prints what is in force, defaults included.',
+      '`headgate check` names every error with file, line and column; `headgate check --effective` prints what is in force, defaults included. ' +
+      '[Editors](../guide/editors.md) complete the keys and values, explain them, and mark mistakes while you write.',
     'Keys at the top of a file that begin with `x-` are for what several items share by anchors and aliases: `x-ops: &ops [slack, mail]`, and then `targets: *ops`. They stay where they are whatever is changed over the API; an item that has an alias can be changed there, but not the part that is shared. Merge keys (`<<`) are not supported.',
     'Flags win over the environment, the environment over the file, the file over the default. ' +
       'A change of a file is taken up at once, except where the table says that it needs a restart. A file with errors changes nothing.',

@@ -235,7 +235,7 @@ const nodeRow = (
 /** Read before the store is open: they say where the store is, and files with errors leave no trace. */
 async function firstSources({ configFolder, environment, flags }: AppOptions): Promise<Sources> {
   const folder = resolve(configFolder);
-  await writeFirstFiles(folder);
+  await writeFirstFiles(folder, { environment, flags });
   return { folder, environment, flags };
 }
 

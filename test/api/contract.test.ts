@@ -3,6 +3,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { breaksBetween, factsOf, unnamed } from '../../scripts/contract.ts';
+import { DOCUMENT_ROUTES } from '../../src/api/openapi/endpoint.ts';
 import { conditions } from '../../src/conditions/index.ts';
 import { type ApiServer, startApiServer } from './api-server.ts';
 import { at } from './document.ts';
@@ -61,24 +62,29 @@ describe('a served document', () => {
   });
   afterAll(() => server.stop());
 
-  const get = (headers: readonly (readonly [string, string])[]) =>
-    server.call('GET', '/openapi.json', { headers });
-
-  it('has a tag for each of its forms, and is not sent again to those who have it', async () => {
-    const plain = await get([]);
-    expect(plain).toMatchObject({ status: 200, headers: { vary: 'accept-encoding' } });
-    expect(plain.headers['content-encoding']).toBeUndefined();
-    const packed = await fetch(`${server.url}/openapi.json`, { headers: { 'accept-encoding': 'gzip' } });
-    expect(packed.headers.get('content-encoding')).toBe('gzip');
-    expect(await packed.text()).toBe(plain.text);
-    expect(packed.headers.get('etag')).not.toBe(plain.headers.etag);
-    for (const tag of [plain.headers.etag, packed.headers.get('etag'), `"other", W/${plain.headers.etag}`]) {
-      const again = await get([['if-none-match', String(tag)]]);
-      expect([again.status, again.text]).toEqual([304, '']);
-    }
-    expect((await get([['if-none-match', '"other"']])).status).toBe(200);
-    expect((await get([['accept-encoding', 'gzip;q=0, br']])).headers['content-encoding']).toBeUndefined();
-  });
+  it.each(DOCUMENT_ROUTES)(
+    '$path has a tag for each of its forms, and is not sent again to those who have it',
+    async ({ path }) => {
+      const get = (headers: readonly (readonly [string, string])[]) => server.call('GET', path, { headers });
+      const plain = await get([]);
+      expect(plain).toMatchObject({ status: 200, headers: { vary: 'accept-encoding' } });
+      expect(plain.headers['content-encoding']).toBeUndefined();
+      const packed = await fetch(`${server.url}${path}`, { headers: { 'accept-encoding': 'gzip' } });
+      expect(packed.headers.get('content-encoding')).toBe('gzip');
+      expect(await packed.text()).toBe(plain.text);
+      expect(packed.headers.get('etag')).not.toBe(plain.headers.etag);
+      for (const tag of [
+        plain.headers.etag,
+        packed.headers.get('etag'),
+        `"other", W/${plain.headers.etag}`,
+      ]) {
+        const again = await get([['if-none-match', String(tag)]]);
+        expect([again.status, again.text]).toEqual([304, '']);
+      }
+      expect((await get([['if-none-match', '"other"']])).status).toBe(200);
+      expect((await get([['accept-encoding', 'gzip;q=0, br']])).headers['content-encoding']).toBeUndefined();
+    },
+  );
 
   it('refuses a name of a query that there is not where no other client asks, and names it elsewhere', async () => {
     const call = jsonCaller(server);

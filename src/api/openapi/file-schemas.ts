@@ -58,9 +58,8 @@ interface Reading {
 const PLAIN: Reading = { references: false, nulls: false };
 
 /** Keys that begin with `x-` hold what aliases of the file stand for. */
-const fileDocument = (title: string, properties: PlainMap, definitions: PlainMap): PlainMap => ({
+const fileDocument = (properties: PlainMap, definitions: PlainMap): PlainMap => ({
   $schema: DRAFT,
-  title,
   type: ['object', 'null'],
   properties,
   patternProperties: { '^x-': {} },
@@ -70,7 +69,7 @@ const fileDocument = (title: string, properties: PlainMap, definitions: PlainMap
 
 function settingsDocument(): PlainMap {
   const { properties } = asFile(jsonSchemaOf(settingsSchema, 'whole'), { references: true, nulls: true });
-  return fileDocument('Settings of Headgate', isMap(properties) ? properties : {}, DEFINED_REFERENCE);
+  return fileDocument(isMap(properties) ? properties : {}, DEFINED_REFERENCE);
 }
 
 function notificationsDocument(): PlainMap {
@@ -79,7 +78,6 @@ function notificationsDocument(): PlainMap {
   const inhibitions = 'Alarms that are not sent while others are open.';
   const many = { maxItems: MOST_INHIBITIONS, maxProperties: MOST_INHIBITIONS };
   return fileDocument(
-    'Targets and notifications of Headgate',
     {
       targets: section('target', targets),
       notifications: section('notification', notifications),
@@ -96,7 +94,6 @@ function notificationsDocument(): PlainMap {
 
 const declaredDocument = (name: 'inputs' | 'outputs'): PlainMap =>
   fileDocument(
-    `Declared ${name} of Headgate`,
     { [name]: section('component', `The ${name} that pipelines should have.`) },
     { component: withoutId(asFile(jsonSchemaOf(declaredSchema, 'whole'), PLAIN)) },
   );
@@ -125,11 +122,11 @@ function targetSchema(): PlainMap {
     const own = asFile(jsonSchemaOf(schema, 'whole'), reading);
     const properties = isMap(own.properties) ? own.properties : {};
     const named = { ...properties, type: { const: type, description } };
-    return { value: type, content: withoutId({ ...own, properties: named }) };
+    return { value: type, content: { title: type, ...withoutId({ ...own, properties: named }) } };
   });
   return {
     type: 'object',
-    properties: { type: { description: 'Kind of target.', enum: types.map(({ value }) => value) } },
+    properties: { type: { enum: types.map(({ value }) => value) } },
     required: ['type'],
     allOf: types.map(({ value, content }) => when(hasValue('type', value), content)),
   };
@@ -137,13 +134,14 @@ function targetSchema(): PlainMap {
 
 /** A notification, whose `conf` is that of its condition. */
 function typedNotification(): PlainMap {
-  const common = asFile(jsonSchemaOf(notificationSchema, 'whole'), PLAIN);
+  const { properties, ...common } = asFile(jsonSchemaOf(notificationSchema, 'whole'), PLAIN);
   return {
     ...common,
+    properties: { ...(isMap(properties) && properties), condition: { enum: conditions.map(({ id }) => id) } },
     allOf: conditions.map(({ id, name, description, schema }) =>
       when(hasValue('condition', id), {
         properties: {
-          condition: { description: `${name}. ${description}` },
+          condition: { title: name, description },
           conf: asFile(jsonSchemaOf(schema, 'whole'), PLAIN),
         },
         ...(!z.safeParse(schema, {}).success && { required: ['conf'] }),
@@ -183,18 +181,25 @@ function variantsOf(schema: unknown): PlainMap[] {
   return Array.isArray(schema.oneOf) ? schema.oneOf.flatMap(variantsOf) : [schema];
 }
 
-/** What the value is about stays outside, where editors look for it. */
-function single(schema: PlainMap, { references }: Reading): PlainMap {
+/** What the value is about stays outside, where editors look for it. They show the default where the description does. */
+function single({ description: about, ...plain }: PlainMap, { references }: Reading): PlainMap {
+  const usual = plain.default === undefined ? '' : ` Default: ${defaultText(plain.default)}.`;
+  const schema = about === undefined ? plain : { description: `${about}${usual}`, ...plain };
   const isFree =
     schema.type === 'string' &&
     !['pattern', 'enum', 'const'].some(key => key in schema) &&
     Number(schema.maxLength ?? SHORT_TEXT) >= SHORT_TEXT;
-  if (!references || isFree) return schema;
-  const { description, default: usual, examples, ...value } = schema;
-  const about = { description, default: usual, examples };
-  const given = Object.entries(about).filter(([, one]) => one !== undefined);
-  return { ...Object.fromEntries(given), anyOf: [value, REFERENCE] };
+  // What a reference stands for is read as a text where only one value is right.
+  if (!references || isFree || typeof schema.const === 'boolean') return schema;
+  const outside = Object.entries(schema).filter(([key]) => ABOUT.includes(key));
+  const value = Object.entries(schema).filter(([key]) => !ABOUT.includes(key));
+  return { ...Object.fromEntries(outside), anyOf: [Object.fromEntries(value), REFERENCE] };
 }
+
+const ABOUT = ['description', 'default', 'examples'];
+
+const defaultText = (value: unknown): string =>
+  /^\S+$/.test(String(value)) ? String(value) : JSON.stringify(value);
 
 function mapAsFile(schema: PlainMap, reading: Reading): PlainMap {
   const { additionalProperties: others, ...rest } = schema;
@@ -256,8 +261,8 @@ function valuesOf(variant: PlainMap, key: string): readonly unknown[] {
 }
 
 /**
- * A union of maps, each chosen by the values of keys that differ among them. Where a reference stands for such a value,
- * nothing can be said of the others.
+ * A union of maps, each chosen by the values of keys that differ among them. Where a reference stands for one that all
+ * need, nothing can be said of the others.
  */
 function byTag(schema: PlainMap, variants: readonly PlainMap[], reading: Reading): PlainMap {
   const { oneOf: _, ...rest } = schema;
@@ -298,15 +303,15 @@ function isVariant(variant: PlainMap, variants: readonly PlainMap[], { needed, o
   const overlaps = (one: PlainMap): boolean =>
     needed.every(tag => valuesOf(one, tag).some(value => valuesOf(variant, tag).includes(value)));
   const rivals = variants.filter(one => one !== variant && overlaps(one));
-  const deciding = rivals.length === 0 ? [] : others;
-  const required = deciding.filter(tag => textsOf(variant.required).includes(tag));
   const taken = (tag: string): unknown[] => rivals.flatMap(rival => valuesOf(rival, tag));
+  const deciding = others.filter(
+    tag => taken(tag).length > 0 && !valuesOf(variant, tag).some(value => taken(tag).includes(value)),
+  );
+  const required = deciding.filter(tag => textsOf(variant.required).includes(tag));
   return {
     properties: Object.fromEntries([
       ...[...needed, ...required].map(tag => [tag, { enum: valuesOf(variant, tag) }]),
-      ...deciding
-        .filter(tag => !required.includes(tag))
-        .map(tag => [tag, { not: { anyOf: [{ enum: taken(tag) }, REFERENCE] } }]),
+      ...deciding.filter(tag => !required.includes(tag)).map(tag => [tag, { not: { enum: taken(tag) } }]),
     ]),
     required: [...needed, ...required],
   };

@@ -9,10 +9,12 @@ import { writeFirstFiles } from './first-start.ts';
 const load = (folder: string, environment = {}) =>
   loadConfiguration({ folder, environment, flags: {} }, { now: () => 0 });
 
+const NOTHING = { environment: {}, flags: {} };
+
 describe('the first start', () => {
   it('writes files that hold comments only', async () => {
     const folder = join(configFolder(), 'new', 'config');
-    await writeFirstFiles(folder);
+    await writeFirstFiles(folder, NOTHING);
     expect(readdirSync(folder).sort()).toEqual(['headgate.yml', 'notifications.yml']);
     for (const name of readdirSync(folder)) {
       const lines = readFileSync(join(folder, name), 'utf8').split('\n');
@@ -23,7 +25,7 @@ describe('the first start', () => {
 
   it('writes examples that are right once their marks are taken away', async () => {
     const folder = configFolder();
-    await writeFirstFiles(folder);
+    await writeFirstFiles(folder, NOTHING);
     for (const name of readdirSync(folder)) {
       const text = readFileSync(join(folder, name), 'utf8');
       const setting = /^# ( *(?:- (?:\{ )?)?[a-zA-Z_]+:(?: .*)?)$/gm;
@@ -48,15 +50,29 @@ describe('the first start', () => {
     expect(shown).toEqual(conditions.map(({ id }) => id).sort());
   });
 
+  it.each([
+    [{}, {}, 'http://localhost:9000'],
+    [{ HEADGATE_API_PORT: '9100' }, {}, 'http://localhost:9100'],
+    [{ HEADGATE_API_PORT: '9100' }, { 'api.port': 0 }, 'http://localhost:9000'],
+    [{ HEADGATE_INSTANCE_EXTERNAL_URL: 'https://gate.example/' }, {}, 'https://gate.example'],
+  ])('names the schema of each file to editors, by %o and %o', async (environment, flags, server) => {
+    const folder = configFolder();
+    await writeFirstFiles(folder, { environment, flags });
+    for (const name of ['headgate', 'notifications'])
+      expect(readFileSync(join(folder, `${name}.yml`), 'utf8').split('\n')[0]).toBe(
+        `# yaml-language-server: $schema=${server}/schemas/${name}.json`,
+      );
+  });
+
   it('leaves files alone that are there', async () => {
     const folder = configFolder({ 'headgate.yml': 'api: { port: 1 }' });
-    await writeFirstFiles(folder);
+    await writeFirstFiles(folder, NOTHING);
     expect(readFileSync(join(folder, 'headgate.yml'), 'utf8')).toBe('api: { port: 1 }');
     expect(readdirSync(folder)).toContain('notifications.yml');
   });
 
   it('says nothing where it cannot write', async () => {
     const folder = configFolder({ file: '' });
-    await expect(writeFirstFiles(join(folder, 'file', 'config'))).resolves.toBeUndefined();
+    await expect(writeFirstFiles(join(folder, 'file', 'config'), NOTHING)).resolves.toBeUndefined();
   });
 });

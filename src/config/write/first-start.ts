@@ -1,7 +1,10 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Condition, conditions } from '../../conditions/index.ts';
-import { NOTIFICATIONS_FILE, SETTINGS_FILE } from '../configuration.ts';
+import { httpUrlProblem } from '../../lib/schemas.ts';
+import { type FileName, NOTIFICATIONS_FILE, SETTINGS_FILE } from '../configuration.ts';
+import { type ProcessEnvironment, readOverrides, type SettingFlags } from '../overrides.ts';
+import { settingsSchema } from '../settings.ts';
 
 const SETTINGS = `# Headgate's own settings. Every key is optional; what stands here are examples and defaults.
 # A change is taken up at once where a restart is not mentioned. "headgate check" shows what is wrong.
@@ -110,19 +113,45 @@ function exampleLine({ id: condition, example: { id, conf } }: Condition): strin
 const flowScalar = (value: string | number): string =>
   typeof value === 'number' || /^\w[\w ]*$/.test(value) ? String(value) : `'${value}'`;
 
+/** What sets settings while there is no file. */
+interface OtherSources {
+  readonly environment: ProcessEnvironment;
+  readonly flags: SettingFlags;
+}
+
 /**
- * Writes the configuration files that are missing, holding comments only. Where that is not possible, as in a
- * folder that may only be read, nothing happens: a missing file counts as empty.
+ * Writes the configuration files that are missing, holding comments only, the first of which names the schema of the file
+ * to editors. Where that is not possible, as in a folder that may only be read, nothing happens: a missing file counts as
+ * empty.
  */
-export async function writeFirstFiles(folder: string): Promise<void> {
+export async function writeFirstFiles(folder: string, sources: OtherSources): Promise<void> {
+  const server = serverUrl(sources);
   try {
     await mkdir(folder, { recursive: true });
-    await writeNew(join(folder, SETTINGS_FILE), SETTINGS);
-    await writeNew(join(folder, NOTIFICATIONS_FILE), notifications());
+    await writeNew(join(folder, SETTINGS_FILE), schemaLine(server, SETTINGS_FILE) + SETTINGS);
+    await writeNew(
+      join(folder, NOTIFICATIONS_FILE),
+      schemaLine(server, NOTIFICATIONS_FILE) + notifications(),
+    );
   } catch {
     // Loading says what it cannot read.
   }
 }
+
+const schemaLine = (server: string, file: FileName): string =>
+  `# yaml-language-server: $schema=${server}/schemas/${file.replace(/\.yml$/, '.json')}\n`;
+
+/** Where people reach the server, as far as that is known without a file. A port of 0 is known when it listens. */
+function serverUrl({ environment, flags }: OtherSources): string {
+  const overrides = readOverrides(settingsSchema, environment, flags);
+  const settingAt = (path: string) => overrides.find(one => one.path.join('.') === path)?.value;
+  const known = settingAt('instance.externalUrl');
+  if (typeof known === 'string' && httpUrlProblem(known) === undefined) return known.replace(/\/+$/, '');
+  const port = settingAt('api.port');
+  return `http://localhost:${typeof port === 'number' && port !== 0 ? port : DEFAULT_PORT}`;
+}
+
+const DEFAULT_PORT = settingsSchema.parse({}).api.port;
 
 async function writeNew(path: string, text: string): Promise<void> {
   try {

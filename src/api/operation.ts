@@ -49,6 +49,8 @@ export interface Shape {
   /** Its name as a body, where that differs from the name of the answer. */
   readonly sentAs?: string;
   readonly schema: z.core.$ZodType;
+  /** Answers have what was written of it, without defaults. */
+  readonly isAsWritten?: true;
   /** Variants, distinguished by their `type`; their schemas replace this one's. */
   readonly variants?: readonly Shape[];
   /** Of a body: other shapes that may be sent in its place, so that this one has no name of its own. */

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { type Configuration, type Declared, INPUTS_FILE, OUTPUTS_FILE } from '../config/configuration.ts';
 import { declaredSchema } from '../config/declared-schema.ts';
 import type { PlainMap } from '../config/plain.ts';
-import { shownDeclared } from '../config/secrets/shown.ts';
+import { shownDeclared, shownNotification } from '../config/secrets/shown.ts';
 import { notFound } from '../lib/errors.ts';
 import { createComponentMatcher } from '../notifications/subjects.ts';
 import type { Component, ComponentStatus, Components } from '../pipelines/components/component.ts';
@@ -118,9 +118,12 @@ function createDescriber({
   components,
   now,
 }: ComponentSources): (known: KnownComponent) => DescribedComponent {
-  const watching = now.notifications.flatMap(({ rule: { components: selector }, settings }) =>
-    selector === undefined ? [] : { settings, matches: createComponentMatcher(selector, selector.kind) },
-  );
+  const watching = now.notifications.flatMap(notification => {
+    const selector = notification.rule.components;
+    if (selector === undefined) return [];
+    const settings = shownNotification(now, notification);
+    return { settings, matches: createComponentMatcher(selector, selector.kind) };
+  });
   return known => {
     const component = known.component ?? asNeverSeen(known);
     return {

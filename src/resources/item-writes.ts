@@ -18,7 +18,7 @@ import { ALWAYS_IGNORED, mergePatch, toFileForm } from './patch.ts';
 export interface PresentItem {
   /** As its file has it; undefined when no file does. */
   readonly inFile: PlainMap | undefined;
-  /** The effective content: every default said, secrets masked. */
+  /** What reads answer: every default said but within what is kept as it was written, secrets masked. */
   readonly effective: PlainMap;
 }
 
@@ -32,6 +32,8 @@ export interface ResourceDefinition {
   readonly grouped: boolean;
   /** The first step of names of its items' stored secrets; omitted where items hold no secrets. */
   readonly secretOwner?: string;
+  /** Keys whose content is kept as it was sent, defaults included. */
+  readonly asWritten?: readonly string[];
   find(now: Configuration, id: string): PresentItem | undefined;
   /** The schema of an item with such content; undefined when it cannot be known. */
   schema(item: PlainMap): Schema | undefined;
@@ -205,8 +207,15 @@ function editTo(
       ? { value: item, secrets: [] }
       : withStoredSecrets(call, { now, schema, owner: [secretOwner, id], item, sent, present });
   const before = { inFile: present?.inFile, effective: present?.effective };
-  return { section, id, value: toFileForm(schema, value, before), secrets };
+  const written = (resource.asWritten ?? []).flatMap((key): [string, unknown][] =>
+    isEmpty(value[key]) ? [] : [[key, value[key]]],
+  );
+  const lean = toFileForm(schema, value, before);
+  return { section, id, value: { ...lean, ...Object.fromEntries(written) }, secrets };
 }
+
+const isEmpty = (value: unknown): boolean =>
+  value === undefined || (typeof value === 'object' && value !== null && Object.keys(value).length === 0);
 
 function withId(body: PlainMap, requested: string | undefined): PlainMap {
   if (requested === undefined || body.id === requested) return body;

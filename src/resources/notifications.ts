@@ -3,6 +3,7 @@ import { conditions, findCondition } from '../conditions/index.ts';
 import type { Configuration } from '../config/configuration.ts';
 import { type PlainMap, plainCopy } from '../config/plain.ts';
 import type { Schema } from '../config/schema-walk.ts';
+import { shownNotification } from '../config/secrets/shown.ts';
 import { notFound } from '../lib/errors.ts';
 import { inhibitionSchema } from '../notifications/inhibition/inhibition-rule.ts';
 import { type Notification, notificationSchema } from '../notifications/notification.ts';
@@ -25,9 +26,15 @@ export const notificationResource: ResourceDefinition = {
   section: 'notifications',
   fixed: ['id'],
   grouped: true,
+  asWritten: ['conf', 'targetConfigs'],
   find(now, id) {
     const found = now.notifications.find(one => one.id === id);
-    return found && { inFile: now.raw.notifications.get(id), effective: plainCopy(found.settings) };
+    return (
+      found && {
+        inFile: now.raw.notifications.get(id),
+        effective: plainCopy(shownNotification(now, found)),
+      }
+    );
   },
   schema: schemaOf,
 };
@@ -70,53 +77,82 @@ function notesOf(context: WorkspaceContext): (notification: Notification) => Not
   };
 }
 
+/** With every default; those within `conf` and `targetConfigs` are not written unless they are asked for. */
+const effectiveQuery = {
+  effective: z
+    .enum(['true', 'false'])
+    .optional()
+    .describe('`true` fills in the defaults within `conf` and `targetConfigs` as well.'),
+};
+
+export interface DescribedNotification {
+  /** What is answered. */
+  readonly settings: object;
+  /** What the tag is made of, whatever is asked for. */
+  readonly tagged: object;
+}
+
 /** Effective settings, as a file would say them. */
 export const listNotifications = defineVerb({
   permission: 'read:notifications',
-  input: z.object(pageQuery),
-  run({ context, group }, query) {
-    const all = context.configuration().notifications;
+  input: z.object({ ...pageQuery, ...effectiveQuery }),
+  run({ context, group }, { effective, ...query }) {
+    const now = context.configuration();
+    const all = now.notifications;
     const wanted = group === undefined ? all : all.filter(notification => notification.group === group);
     const page = listPageOf(query, wanted);
     const notes = notesOf(context);
     return {
       ...page,
-      items: page.items.map(notification => {
+      items: page.items.map((notification): DescribedNotification => {
         const headgate = notes(notification);
-        return { ...notification.settings, ...(headgate !== undefined && { headgate }) };
+        const described = describe(now, notification, effective);
+        if (headgate === undefined) return described;
+        return { ...described, settings: { ...described.settings, headgate } };
       }),
     };
   },
 });
 
-function notificationSettings({ notifications }: Configuration, id: string, group?: string) {
-  const found = notifications.find(one => one.id === id);
+function describe(now: Configuration, notification: Notification, effective?: string): DescribedNotification {
+  const tagged = shownNotification(now, notification);
+  return { settings: effective === 'true' ? notification.settings : tagged, tagged };
+}
+
+/** Throws `not-found`. */
+function findNotification(
+  now: Configuration,
+  id: string,
+  { group, effective }: { readonly group?: string | undefined; readonly effective?: string | undefined },
+): DescribedNotification {
+  const found = now.notifications.find(one => one.id === id);
   if (found === undefined || (group !== undefined && found.group !== group))
     throw notFound('notification', id);
-  return found.settings;
+  return describe(now, found, effective);
 }
 
 export const getNotification = defineVerb({
   permission: 'read:notifications',
-  input: z.object({ id: z.string().max(512) }),
-  run: ({ context, group }, { id }) => notificationSettings(context.configuration(), id, group),
+  input: z.object({ id: z.string().max(512), ...effectiveQuery }),
+  run: ({ context, group }, { id, effective }) =>
+    findNotification(context.configuration(), id, { group, effective }),
 });
 
 export const createNotification = defineVerb({
   permission: 'update:notifications',
-  input: z.object({ id: z.string().optional(), body: itemBody }),
-  async run(call, input) {
+  input: z.object({ id: z.string().optional(), body: itemBody, ...effectiveQuery }),
+  async run(call, { effective, ...input }) {
     const { configuration, id } = await createItem(call, notificationResource, input);
-    return notificationSettings(configuration, id);
+    return findNotification(configuration, id, { effective });
   },
 });
 
 /** An edit of condition or conf closes its open incidents; any other one changes later messages only. */
 export const updateNotification = defineVerb({
   permission: 'update:notifications',
-  input: itemUpdate,
-  run: async (call, input) =>
-    notificationSettings(await updateItem(call, notificationResource, input), input.id),
+  input: itemUpdate.extend(effectiveQuery),
+  run: async (call, { effective, ...input }) =>
+    findNotification(await updateItem(call, notificationResource, input), input.id, { effective }),
 });
 
 /** Answers what it removed; its open incidents close. */
@@ -124,7 +160,7 @@ export const removeNotification = defineVerb({
   permission: 'update:notifications',
   input: itemRemoval,
   run: async (call, input) =>
-    notificationSettings(await removeItem(call, notificationResource, input), input.id),
+    findNotification(await removeItem(call, notificationResource, input), input.id, {}),
 });
 
 const inhibitionResource: ResourceDefinition = {

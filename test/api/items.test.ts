@@ -137,7 +137,7 @@ describe('PATCH', () => {
     await call('PATCH', '/notifications/shop', { severity: null, conf: { timeWindow: null } });
     expect((await call('GET', '/notifications/shop')).body.items[0]).toMatchObject({
       severity: 'warn',
-      conf: { timeWindow: '60s' },
+      conf: { name: 'syslog:shop' },
     });
     expect(file()).toBe(FILE);
   });

@@ -37,7 +37,7 @@ const NAMING = new Map([
 /** All others bound, sort or choose; `id` of a row that makes something stands in the body as well. */
 const PLAIN = [
   ...['offset', 'limit', 'count', 'since', 'until', 'id', 'kind', 'type', 'category', 'state', 'result'],
-  ...['actor', 'action', 'filename', 'diffLineLimit', 'metricNameFilter', 'metrics', 'product'],
+  ...['actor', 'action', 'filename', 'diffLineLimit', 'metricNameFilter', 'metrics', 'product', 'effective'],
 ];
 
 /** Needs a name, and says what the time is: asked by every name below. */

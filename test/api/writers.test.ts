@@ -61,7 +61,8 @@ describe('20 clients at once', () => {
         conf: { timeWindow: `${index + 60}s` },
       });
     const [onDisk] = loaded().notifications;
-    expect(JSON.parse(JSON.stringify(onDisk?.settings))).toEqual((await call('GET', PATH)).body.items[0]);
+    const { body } = await call('GET', `${PATH}?effective=true`);
+    expect(JSON.parse(JSON.stringify(onDisk?.settings))).toEqual(body.items[0]);
     expect(file()).toContain('# sells');
   });
 

@@ -591,7 +591,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the notifications with every default */
+        /**
+         * List the notifications with every default
+         * @description Within `conf` and `targetConfigs` what was written, without defaults unless `effective=true`.
+         */
         get: operations["notifications.list"];
         put?: never;
         /** Add a notification */
@@ -609,7 +612,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the notifications with every default, in a group */
+        /**
+         * List the notifications with every default, in a group
+         * @description Within `conf` and `targetConfigs` what was written, without defaults unless `effective=true`.
+         */
         get: operations["notifications.listInGroup"];
         put?: never;
         /** Add a notification, in a group */
@@ -627,7 +633,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get a notification */
+        /**
+         * Get a notification
+         * @description Within `conf` and `targetConfigs` what was written, without defaults unless `effective=true`.
+         */
         get: operations["notifications.get"];
         put?: never;
         post?: never;
@@ -646,7 +655,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get a notification, in a group */
+        /**
+         * Get a notification, in a group
+         * @description Within `conf` and `targetConfigs` what was written, without defaults unless `effective=true`.
+         */
         get: operations["notifications.getInGroup"];
         put?: never;
         post?: never;
@@ -2738,12 +2750,12 @@ export interface components {
              * @example 30s
              * @example 1h30m
              */
-            timeWindow: string;
+            timeWindow?: string;
             /**
              * @description true: one message at the start, one at the end. false: one each timeWindow while it lasts.
              * @default true
              */
-            notifyOnResolution: boolean;
+            notifyOnResolution?: boolean;
             /** @description Only outputs of this group. */
             __workerGroup?: string;
         };
@@ -2876,12 +2888,12 @@ export interface components {
              * @example 30s
              * @example 1h30m
              */
-            timeWindow: string;
+            timeWindow?: string;
             /**
              * @description true: one message at the start, one at the end. false: one each timeWindow while it lasts.
              * @default true
              */
-            notifyOnResolution: boolean;
+            notifyOnResolution?: boolean;
             /** @description Only inputs or outputs of this group. */
             __workerGroup?: string;
             /**
@@ -2899,17 +2911,17 @@ export interface components {
              * @default low
              * @enum {string}
              */
-            direction: "low" | "high" | "both";
+            direction?: "low" | "high" | "both";
             /**
              * @description How many times the usual spread it may be away from what is usual; less alerts sooner.
              * @default 3
              */
-            sensitivity: number;
+            sensitivity?: number;
             /**
              * @description Time zone whose clock tells the time of day, so that a change of the clock moves it.
              * @default UTC
              */
-            timezone: string;
+            timezone?: string;
         };
         BaselineConfChange: {
             name?: string | null;
@@ -3127,19 +3139,19 @@ export interface components {
              * @description The certificate: its key, or a pattern with `*`.
              * @default *
              */
-            name: string;
+            name?: string;
             /**
              * @description How long before its end it alerts.
              * @default 14d
              * @example 30s
              * @example 1h30m
              */
-            within: string;
+            within?: string;
             /**
              * @description true: one message at the start, one at the end. false: one each day while it lasts.
              * @default true
              */
-            notifyOnResolution: boolean;
+            notifyOnResolution?: boolean;
         };
         CertificateExpirationConfChange: {
             name?: string | null;
@@ -3681,19 +3693,19 @@ export interface components {
              * @description The credential: its key, or a pattern with `*`.
              * @default *
              */
-            name: string;
+            name?: string;
             /**
              * @description How long before its end it alerts.
              * @default 7d
              * @example 30s
              * @example 1h30m
              */
-            within: string;
+            within?: string;
             /**
              * @description true: one message at the start, one at the end. false: one each day while it lasts.
              * @default true
              */
-            notifyOnResolution: boolean;
+            notifyOnResolution?: boolean;
         };
         CredentialExpirationConfChange: {
             name?: string | null;
@@ -3981,19 +3993,19 @@ export interface components {
              * @example 30s
              * @example 1h30m
              */
-            timeWindow: string;
+            timeWindow?: string;
             /**
              * @description true: one message at the start, one at the end. false: one each timeWindow while it lasts.
              * @default true
              */
-            notifyOnResolution: boolean;
+            notifyOnResolution?: boolean;
             /** @description Only inputs or outputs of this group. */
             __workerGroup?: string;
             /**
              * @description More than so many are an alarm.
              * @default 0
              */
-            threshold: number;
+            threshold?: number;
             /**
              * @description Only this kind; left out, both.
              * @enum {string}
@@ -4299,12 +4311,12 @@ export interface components {
              * @example 30s
              * @example 1h30m
              */
-            timeWindow: string;
+            timeWindow?: string;
             /**
              * @description true: one message at the start, one at the end. false: one each timeWindow while it lasts.
              * @default true
              */
-            notifyOnResolution: boolean;
+            notifyOnResolution?: boolean;
             /** @description Only inputs or outputs of this group. */
             __workerGroup?: string;
             /**
@@ -4421,12 +4433,12 @@ export interface components {
              * @example 30s
              * @example 1h30m
              */
-            timeWindow: string;
+            timeWindow?: string;
             /**
              * @description true: one message at the start, one at the end. false: one each timeWindow while it lasts.
              * @default true
              */
-            notifyOnResolution: boolean;
+            notifyOnResolution?: boolean;
         };
         HeartbeatConfChange: {
             name?: string | null;
@@ -4480,12 +4492,12 @@ export interface components {
              * @example 30s
              * @example 1h30m
              */
-            timeWindow: string;
+            timeWindow?: string;
             /**
              * @description true: one message at the start, one at the end. false: one each timeWindow while it lasts.
              * @default true
              */
-            notifyOnResolution: boolean;
+            notifyOnResolution?: boolean;
             /** @description Only inputs of this group. */
             __workerGroup?: string;
             /**
@@ -4537,12 +4549,12 @@ export interface components {
              * @example 30s
              * @example 1h30m
              */
-            timeWindow: string;
+            timeWindow?: string;
             /**
              * @description true: one message at the start, one at the end. false: one each timeWindow while it lasts.
              * @default true
              */
-            notifyOnResolution: boolean;
+            notifyOnResolution?: boolean;
             /** @description Only outputs of this group. */
             __workerGroup?: string;
             /**
@@ -5128,12 +5140,12 @@ export interface components {
              * @example 30s
              * @example 1h30m
              */
-            timeWindow: string;
+            timeWindow?: string;
             /**
              * @description true: one message at the start, one at the end. false: one each timeWindow while it lasts.
              * @default true
              */
-            notifyOnResolution: boolean;
+            notifyOnResolution?: boolean;
             /** @description Only inputs of this group. */
             __workerGroup?: string;
             /**
@@ -5185,12 +5197,12 @@ export interface components {
              * @example 30s
              * @example 1h30m
              */
-            timeWindow: string;
+            timeWindow?: string;
             /**
              * @description true: one message at the start, one at the end. false: one each timeWindow while it lasts.
              * @default true
              */
-            notifyOnResolution: boolean;
+            notifyOnResolution?: boolean;
             /** @description Only outputs of this group. */
             __workerGroup?: string;
             /**
@@ -5466,12 +5478,12 @@ export interface components {
              * @example 30s
              * @example 1h30m
              */
-            timeWindow: string;
+            timeWindow?: string;
             /**
              * @description true: one message at the start, one at the end. false: one each timeWindow while it lasts.
              * @default true
              */
-            notifyOnResolution: boolean;
+            notifyOnResolution?: boolean;
             /** @description Only inputs of this group. */
             __workerGroup?: string;
         };
@@ -5508,12 +5520,12 @@ export interface components {
              * @example 30s
              * @example 1h30m
              */
-            timeWindow: string;
+            timeWindow?: string;
             /**
              * @description true: one message at the start, one at the end. false: one each timeWindow while it lasts.
              * @default true
              */
-            notifyOnResolution: boolean;
+            notifyOnResolution?: boolean;
             /** @description Only outputs of this group. */
             __workerGroup?: string;
         };
@@ -6308,19 +6320,19 @@ export interface components {
              * @example 30s
              * @example 1h30m
              */
-            timeWindow: string;
+            timeWindow?: string;
             /**
              * @description true: one message at the start, one at the end. false: one each timeWindow while it lasts.
              * @default true
              */
-            notifyOnResolution: boolean;
+            notifyOnResolution?: boolean;
             /** @description Only outputs of this group. */
             __workerGroup?: string;
             /**
              * @description Per cent of the capacity.
              * @default 90
              */
-            usageThreshold: number;
+            usageThreshold?: number;
         };
         PersistentQueueUsageConfChange: {
             name?: string | null;
@@ -6383,19 +6395,19 @@ export interface components {
              * @example 30s
              * @example 1h30m
              */
-            timeWindow: string;
+            timeWindow?: string;
             /**
              * @description true: one message at the start, one at the end. false: one each timeWindow while it lasts.
              * @default true
              */
-            notifyOnResolution: boolean;
+            notifyOnResolution?: boolean;
             /** @description Only inputs of this group. */
             __workerGroup?: string;
             /**
              * @description Per cent of the capacity.
              * @default 90
              */
-            usageThreshold: number;
+            usageThreshold?: number;
         };
         PersistentQueueUsageSourceConfChange: {
             name?: string | null;
@@ -6458,12 +6470,12 @@ export interface components {
              * @example 30s
              * @example 1h30m
              */
-            timeWindow: string;
+            timeWindow?: string;
             /**
              * @description true: one message at the start, one at the end. false: one each timeWindow while it lasts.
              * @default true
              */
-            notifyOnResolution: boolean;
+            notifyOnResolution?: boolean;
             /** @description Only pipelines of this group. */
             __workerGroup?: string;
         };
@@ -9812,19 +9824,19 @@ export interface components {
              * @example 30s
              * @example 1h30m
              */
-            timeWindow: string;
+            timeWindow?: string;
             /**
              * @description true: one message at the start, one at the end. false: one each timeWindow while it lasts.
              * @default true
              */
-            notifyOnResolution: boolean;
+            notifyOnResolution?: boolean;
             /** @description Only inputs of this group. */
             __workerGroup?: string;
             /**
              * @description More than so many are an alarm.
              * @default 0
              */
-            threshold: number;
+            threshold?: number;
         };
         SourceErrorsConfChange: {
             name?: string | null;
@@ -10037,12 +10049,12 @@ export interface components {
              * @example 30s
              * @example 1h30m
              */
-            timeWindow: string;
+            timeWindow?: string;
             /**
              * @description true: one message at the start, one at the end. false: one each timeWindow while it lasts.
              * @default true
              */
-            notifyOnResolution: boolean;
+            notifyOnResolution?: boolean;
             /** @description Only outputs of this group. */
             __workerGroup?: string;
         };
@@ -10101,12 +10113,12 @@ export interface components {
              * @example 30s
              * @example 1h30m
              */
-            timeWindow: string;
+            timeWindow?: string;
             /**
              * @description true: one message at the start, one at the end. false: one each timeWindow while it lasts.
              * @default true
              */
-            notifyOnResolution: boolean;
+            notifyOnResolution?: boolean;
             /** @description Only inputs of this group. */
             __workerGroup?: string;
         };
@@ -12901,6 +12913,8 @@ export interface operations {
             query?: {
                 offset?: number;
                 limit?: number;
+                /** @description `true` fills in the defaults within `conf` and `targetConfigs` as well. */
+                effective?: "true" | "false";
             };
             header?: never;
             path?: never;
@@ -12935,6 +12949,8 @@ export interface operations {
         parameters: {
             query?: {
                 id?: string;
+                /** @description `true` fills in the defaults within `conf` and `targetConfigs` as well. */
+                effective?: "true" | "false";
             };
             header?: never;
             path?: never;
@@ -12978,6 +12994,8 @@ export interface operations {
             query?: {
                 offset?: number;
                 limit?: number;
+                /** @description `true` fills in the defaults within `conf` and `targetConfigs` as well. */
+                effective?: "true" | "false";
             };
             header?: never;
             path: {
@@ -13016,6 +13034,8 @@ export interface operations {
         parameters: {
             query?: {
                 id?: string;
+                /** @description `true` fills in the defaults within `conf` and `targetConfigs` as well. */
+                effective?: "true" | "false";
             };
             header?: never;
             path: {
@@ -13060,7 +13080,10 @@ export interface operations {
     };
     "notifications.get": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description `true` fills in the defaults within `conf` and `targetConfigs` as well. */
+                effective?: "true" | "false";
+            };
             header?: never;
             path: {
                 id: string;
@@ -13135,7 +13158,10 @@ export interface operations {
     };
     "notifications.update": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description `true` fills in the defaults within `conf` and `targetConfigs` as well. */
+                effective?: "true" | "false";
+            };
             header?: {
                 /** @description Only if the object still has this ETag. */
                 "If-Match"?: string;
@@ -13182,7 +13208,10 @@ export interface operations {
     };
     "notifications.getInGroup": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description `true` fills in the defaults within `conf` and `targetConfigs` as well. */
+                effective?: "true" | "false";
+            };
             header?: never;
             path: {
                 /** @description The group the call is about. */
@@ -13261,7 +13290,10 @@ export interface operations {
     };
     "notifications.updateInGroup": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description `true` fills in the defaults within `conf` and `targetConfigs` as well. */
+                effective?: "true" | "false";
+            };
             header?: {
                 /** @description Only if the object still has this ETag. */
                 "If-Match"?: string;

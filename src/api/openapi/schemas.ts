@@ -105,10 +105,10 @@ function typeOf({ name, schema }: Shape): string {
 }
 
 function described(
-  { schema, aliases: also = {}, answerFields: adds = {} }: Shape,
+  { schema, isAsWritten, aliases: also = {}, answerFields: adds = {} }: Shape,
   view: SchemaView,
 ): PlainMap {
-  const plain = jsonSchemaOf(schema, view);
+  const plain = jsonSchemaOf(schema, view === 'answer' && isAsWritten === true ? 'written' : view);
   if (view !== 'answer' || !isMap(plain.properties)) return plain;
   const { properties } = plain;
   const others = Object.entries(also).map(([name, key]) => {
@@ -119,8 +119,8 @@ function described(
   return { ...plain, properties: { ...properties, ...Object.fromEntries([...others, ...added]) } };
 }
 
-/** A schema for a whole object that is sent, for a part of one, or for an answer. */
-export type SchemaView = 'whole' | 'part' | 'answer';
+/** A schema for a whole object that is sent, for a part of one, for an answer, or for what an answer has as it was written. */
+export type SchemaView = 'whole' | 'part' | 'answer' | 'written';
 
 /** Our formats are not those of JSON Schema, whose duration is `PT30S`. */
 const FORMATS: PlainMap = {
@@ -165,7 +165,8 @@ function keywordsOf(key: string, value: unknown, view: SchemaView): [string, unk
   if (typeof mark === 'string') return [[mark, value]];
   if (INTERNAL_KEYWORDS.has(key) || (key === 'maximum' && value === Number.MAX_SAFE_INTEGER)) return [];
   // Clients must expect keys that later versions add.
-  if (view === 'answer' && key === 'additionalProperties' && value === false) return [];
+  const isAnswer = view === 'answer' || view === 'written';
+  if (isAnswer && key === 'additionalProperties' && value === false) return [];
   if (key === 'format' && typeof value === 'string' && isMap(FORMATS[value]))
     return Object.entries(FORMATS[value]);
   if (key === 'properties' && isMap(value)) return [[key, mapValues(value, view)]];
@@ -176,7 +177,7 @@ function keywordsOf(key: string, value: unknown, view: SchemaView): [string, unk
   if ((key === 'oneOf' || key === 'anyOf' || key === 'allOf') && Array.isArray(value))
     return [[key, value.map(one => (isMap(one) ? schemaSeenAs(one, view) : one))]];
   // An answer has its own values, and the default of a map may lack what defaults fill in within it.
-  const isUseless = view === 'part' || (view === 'answer' && isMap(value));
+  const isUseless = view === 'part' || (isAnswer && isMap(value));
   return key === 'default' && isUseless ? [] : [[key, value]];
 }
 

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { conditions } from '../../conditions/index.ts';
 import { inhibitionSchema } from '../../notifications/inhibition/inhibition-rule.ts';
-import { type Notification, notificationSchema } from '../../notifications/notification.ts';
+import { notificationSchema } from '../../notifications/notification.ts';
 import { type BacktestAnswer, backtestDraft, backtestNotification } from '../../resources/backtest.ts';
 import { etagOf } from '../../resources/etag.ts';
 import {
@@ -17,6 +17,7 @@ import { HOLD_KINDS } from '../../resources/held.ts';
 import {
   createInhibition,
   createNotification,
+  type DescribedNotification,
   getInhibition,
   getNotification,
   listInhibitions,
@@ -44,7 +45,11 @@ const union = {
   content: 'conf',
   options: conditions.map(({ id, schema }) => {
     const name = kindName(id);
-    return { value: id, name, content: { name: `${name}Conf`, sentAs: `${name}ConfSettings`, schema } };
+    return {
+      value: id,
+      name,
+      content: { name: `${name}Conf`, sentAs: `${name}ConfSettings`, isAsWritten: true as const, schema },
+    };
   }),
 };
 
@@ -85,7 +90,7 @@ const notificationShape: Shape = {
   }),
 };
 
-const wireNotification = (settings: Notification['settings']): object => settings;
+const wireNotification = ({ settings }: DescribedNotification): object => settings;
 
 const backtestSpan = z.object({ from: z.iso.datetime(), to: z.iso.datetime() });
 
@@ -414,11 +419,13 @@ export const explainRoutes: readonly Route[] = [
 ];
 
 const PATH = '/notifications';
+const AS_WRITTEN =
+  'Within `conf` and `targetConfigs` what was written, without defaults unless `effective=true`.';
 const notificationRoute = {
   path: `${PATH}/:id`,
   grouped: true,
   answer: item(notificationShape, wireNotification),
-  etag: etagOf,
+  etag: ({ tagged }: DescribedNotification) => etagOf(tagged),
 };
 
 export const notificationRoutes: readonly Route[] = [
@@ -427,6 +434,7 @@ export const notificationRoutes: readonly Route[] = [
     method: 'GET',
     path: PATH,
     summary: 'List the notifications with every default',
+    description: AS_WRITTEN,
     grouped: true,
     verb: listNotifications,
     answer: list(notificationShape, wireNotification),
@@ -454,6 +462,7 @@ export const notificationRoutes: readonly Route[] = [
     id: 'notifications.get',
     method: 'GET',
     summary: 'Get a notification',
+    description: AS_WRITTEN,
     verb: getNotification,
     example: { params: { id: 'app_silent' } },
   }),

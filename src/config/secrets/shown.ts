@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { isMask, MASK, SecretUrl } from '../../lib/secret.ts';
+import type { Notification } from '../../notifications/notification.ts';
 import { findTargetType } from '../../targets/index.ts';
 import type { Target } from '../../targets/target.ts';
 import type { Configuration, Declared } from '../configuration.ts';
@@ -73,6 +74,21 @@ export function shownTarget(now: Configuration, target: Target): PlainMap {
   const shown = shownTargets.get(now) ?? allShown(now);
   shownTargets.set(now, shown);
   return shown.get(target) ?? {};
+}
+
+/**
+ * A notification's settings with every default, but for `conf` and the `conf` of `targetConfigs`: these are as they were
+ * written, so that programs which compare what they sent with what they read find no difference.
+ */
+export function shownNotification(now: Configuration, { id, settings }: Notification): PlainMap {
+  const raw = now.raw.notifications.get(id);
+  const conf = childOf(raw, 'conf');
+  const written = childOf(raw, 'targetConfigs');
+  // As one copy: keys behind a spread cost lists of thousands much.
+  return Object.assign({}, settings, {
+    conf: isMap(conf) ? conf : {},
+    targetConfigs: Array.isArray(written) ? written : [],
+  });
 }
 
 const shownSettingsOf = new WeakMap<Configuration, PlainMap>();

@@ -81,7 +81,7 @@ describe('import cribl', () => {
         'notifications.yml:3:3: understood in part: targets.ops_hook',
         'notifications.yml:7:12: changed: targets.ops_hook.token is ${secret:ops_hook_token}',
         expect.stringContaining(
-          'notifications.yml:8:24: left out: targets.ops_hook.formatPayloadCode: unknown key',
+          'notifications.yml:8:24: left out: targets.ops_hook.formatPayloadCode: Headgate has no such setting',
         ),
         'notifications.yml:10:29: changed: targets.chat.url is called slackUrl',
         "notifications.yml:16:18: left out: targets.queue: Headgate has no targets of type 'kafka'",

@@ -2,6 +2,7 @@ import { basename } from 'node:path';
 import { dump } from 'js-yaml';
 import { aliasesOf } from '../../lib/aliases.ts';
 import { AppError } from '../../lib/errors.ts';
+import { notificationSchema } from '../../notifications/notification.ts';
 import { findTargetType } from '../../targets/index.ts';
 import {
   type FileTexts,
@@ -37,7 +38,7 @@ const FILE_OF: Readonly<Record<Section, keyof FileTexts>> = {
 const SECTIONS = ['targets', 'notifications', 'inhibitions', 'inputs', 'outputs'] as const;
 
 /** Each leaves out up to 200 things; after so many it is no configuration that somebody uses. */
-const MOST_ROUNDS = 100;
+const MOST_ROUNDS = 25;
 
 /** What became of the files of another product. */
 export interface Conversion {
@@ -123,6 +124,8 @@ export class Moved {
   /** Masks secrets, leaves out what Headgate refuses, and writes the rest. */
   finish(): Conversion {
     for (const item of this.#items.targets) this.#ownNames(item);
+    for (const section of ['targets', 'notifications'] as const)
+      for (const item of this.#items[section]) this.#dropUnknown(section, item);
     for (const section of ['targets', 'inputs', 'outputs'] as const)
       for (const item of this.#items[section]) this.#hideSecrets(section, item);
     this.#sift();
@@ -149,6 +152,25 @@ export class Moved {
           value[key] = value[name];
           delete value[name];
         }
+  }
+
+  /** The check would name them as well, but only some hundreds at a time. */
+  #dropUnknown(section: Section, item: Item): void {
+    const { value, place } = item;
+    const schema = section === 'targets' ? schemaOf(value) : notificationSchema;
+    if (schema === undefined) return;
+    const known = new Set(
+      mapsFor(schema, value).flatMap(map => [...Object.keys(map.shape), ...aliasesOf(map).keys()]),
+    );
+    for (const key of Object.keys(value)) {
+      if (known.has(key)) continue;
+      this.leftOut(
+        place([key]),
+        `${formatPath([section, String(value.id), key])}: Headgate has no such setting`,
+      );
+      item.changes++;
+      delete value[key];
+    }
   }
 
   #hideSecrets(section: Section, { value, place }: Item): void {
@@ -198,7 +220,10 @@ export class Moved {
       const removed = round < MOST_ROUNDS ? this.#remove(read.problems) : 0;
       if (removed === 0) {
         const [problem] = read.problems;
-        throw new AppError('unprocessable', `cannot be converted: ${problem && formatProblem(problem)}`);
+        throw new AppError(
+          'unprocessable',
+          `too much of it is refused to convert it; the first: ${problem?.message} (${problem?.path})`,
+        );
       }
     }
   }

@@ -56,6 +56,7 @@ async function itemsOf(method: string, path: string, body?: object) {
 }
 
 const facts = (name: string) => ({
+  id: name,
   name,
   createdAt: expect.stringMatching(/Z$/),
   updatedAt: expect.stringMatching(/Z$/),

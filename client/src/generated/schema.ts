@@ -7047,6 +7047,8 @@ export interface components {
             condition: "search";
         };
         Secret: {
+            /** @description The name again, as Cribl-compatible clients look for it. */
+            id: string;
             name: string;
             /** Format: date-time */
             createdAt: string;

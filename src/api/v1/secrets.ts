@@ -6,6 +6,7 @@ import type { Shape } from '../operation.ts';
 import { type Route, route } from '../route.ts';
 
 const secret = z.object({
+  id: z.string().describe('The name again, as Cribl-compatible clients look for it.'),
   name: z.string(),
   createdAt: z.iso.datetime(),
   updatedAt: z.iso.datetime(),
@@ -15,6 +16,7 @@ const secret = z.object({
 const secretShape: Shape = { name: 'Secret', schema: secret };
 
 export const wireSecret = (facts: SecretMetadata): z.output<typeof secret> => ({
+  id: facts.name,
   name: facts.name,
   createdAt: isoTime(facts.createdAt),
   updatedAt: isoTime(facts.updatedAt),

@@ -233,6 +233,18 @@ const SHIPPED_LIMIT = { perSecond: 50, burst: 200 };
 /** A change is answered before its version is written, so that the newest may be this one or the one before. */
 const NEWEST_VERSION = '019b76da-a800-7000-8000-00000000002a';
 
+const WORKER = {
+  ...{
+    version: RELEASE,
+    hostname: 'edge-1.example',
+    platform: 'linux',
+    release: '6.1.0',
+    architecture: 'x64',
+  },
+  ...{ node: 'v20.20.0', cpus: 8, totalmem: 8_589_934_592, freemem: 3_221_225_472 },
+  ...{ firstMsgTime: 1_767_139_200_000, startTime: 1_767_139_200_000, lastMsgTime: 1_767_225_600_000 },
+};
+
 /** What differs from machine to machine and from run to run, by operation and key. */
 const SETTLED: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   ...Object.fromEntries(
@@ -253,6 +265,8 @@ const SETTLED: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   },
   'settings.get': { port: 9000, rateLimit: SHIPPED_LIMIT },
   'settings.update': { port: 9000, rateLimit: SHIPPED_LIMIT },
+  'workers.list': WORKER,
+  'workers.listOfProduct': WORKER,
   'system.info': {
     hostname: 'edge-1.example',
     version: RELEASE,

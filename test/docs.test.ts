@@ -45,6 +45,7 @@ const house: WorkspaceContext = {
   configurationTexts: untouched,
   hideAddresses: untouched,
   isMachineShared: false,
+  processes: untouched,
   save: untouched,
   dryRun: untouched,
   planConfiguration: untouched,

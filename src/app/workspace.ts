@@ -184,6 +184,8 @@ class ElectingWorkspace implements RunningWorkspace {
       ...common,
       ...{ secrets, ingestTokens, audit, clock },
       isMachineShared: this.#options.quotas !== undefined,
+      processes: async () =>
+        (await storage.nodes.live()).map(({ started_at, ...one }) => ({ ...one, startedAt: started_at })),
       newId: () => ids.next(),
       stores: storage.in(workspace),
       get components() {

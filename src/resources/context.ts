@@ -38,6 +38,14 @@ export interface CallOrigin {
   readonly requestId: string;
 }
 
+/** A process of the installation that runs. */
+export interface RunningProcess {
+  readonly id: string;
+  readonly version: string;
+  /** Epoch ms. */
+  readonly startedAt: number;
+}
+
 /** One workspace of the running product, which the verbs work on. */
 export interface WorkspaceContext {
   readonly stores: WorkspaceStorage;
@@ -109,6 +117,8 @@ export interface WorkspaceContext {
     | undefined;
   /** True where the machine serves others as well: what it is and how busy is none of theirs. */
   readonly isMachineShared: boolean;
+  /** Those that are announced in the store, the longest running first. */
+  readonly processes: () => Promise<readonly RunningProcess[]>;
   /** Plays what was recorded through a notification, away from this thread; rejects as `Backtests.run` says. */
   readonly backtest: (request: Omit<BacktestRequest, 'workspace'>) => Promise<BacktestFindings>;
   readonly clock: Pick<Clock, 'now'>;

@@ -28,6 +28,7 @@ function context(requeue: WorkspaceContext['requeue']): WorkspaceContext {
     configurationTexts: notUsed,
     hideAddresses: notUsed,
     isMachineShared: false,
+    processes: notUsed,
     save: notUsed,
     dryRun: notUsed,
     planConfiguration: notUsed,

@@ -1,10 +1,20 @@
 import * as z from 'zod';
 import { AppError, alreadyExists, notFound } from '../lib/errors.ts';
 import { identifier } from '../lib/schemas.ts';
+import { VERSION } from '../lib/version.ts';
 import type { ComponentGroupRow } from '../storage/stores/components.ts';
-import { type Call, DEFAULT_GROUP, groupsOf, type PipelineGroup, type WorkspaceContext } from './context.ts';
+import { componentSourcesOf, knownComponents } from './components.ts';
+import {
+  type Call,
+  DEFAULT_GROUP,
+  groupsOf,
+  type PipelineGroup,
+  type RunningProcess,
+  type WorkspaceContext,
+} from './context.ts';
 import { listPageOf, pageQuery } from './paging.ts';
 import { PRODUCT } from './product.ts';
+import { type Machine, machineNow } from './settings.ts';
 import { defineVerb } from './verb.ts';
 
 const MOST_GROUPS = 1000;
@@ -169,6 +179,69 @@ export const getGroupVersion = defineVerb({
     const version = await versionOf(context);
     if (version !== undefined) return version;
     throw new AppError('unavailable', 'No version of the configuration is written yet');
+  },
+});
+
+/** A process as a worker of Cribl-compatible clients. */
+export interface Worker extends RunningProcess {
+  /** Epoch ms of this answer, for which it was found running. */
+  readonly seenAt: number;
+  /** Of the only process; that of several is not known, and where others share it that is nobody's business. */
+  readonly machine: Machine | undefined;
+}
+
+/** Where others share the processes there is one, which stands for all. */
+async function workersOf({ context }: Call): Promise<readonly Worker[]> {
+  const seenAt = context.clock.now();
+  const live = context.isMachineShared ? [] : await context.processes();
+  const machine = context.isMachineShared || live.length > 1 ? undefined : machineNow();
+  const { name } = context.configuration().settings.instance;
+  const startedAt = seenAt - Math.floor(process.uptime() * 1000);
+  const found = live.length > 0 ? live : [{ id: name, version: VERSION, startedAt }];
+  return found.map(one => ({ ...one, seenAt, machine }));
+}
+
+export const listWorkers = defineVerb({
+  permission: 'read:settings',
+  input: z.object({ ...pageQuery, product }),
+  run: async (call, query) => listPageOf(query, isOurs(query.product) ? await workersOf(call) : []),
+});
+
+/** Undefined when there is none. */
+export const getWorker = defineVerb({
+  permission: 'read:settings',
+  input: z.object(groupId),
+  run: async (call, { id, product: asked }): Promise<Worker | undefined> =>
+    isOurs(asked) ? (await workersOf(call)).find(one => one.id === id) : undefined,
+});
+
+/** What there is of the installation, as counts. */
+export interface Summary {
+  readonly groups: number;
+  readonly inputs: number;
+  readonly outputs: number;
+  readonly workers: number;
+  readonly versions: number;
+}
+
+export const getSummary = defineVerb({
+  permission: 'read:settings',
+  input: z.object({
+    product,
+    mode: z.string().max(64).optional().describe('`worker`; of any other kind there are none.'),
+  }),
+  async run(call, { product: asked, mode = 'worker' }): Promise<Summary> {
+    if (!isOurs(asked) || mode !== 'worker')
+      return { groups: 0, inputs: 0, outputs: 0, workers: 0, versions: 0 };
+    const sources = componentSourcesOf(call.context);
+    const workers = await workersOf(call);
+    return {
+      groups: (await allGroups(call.context)).length,
+      inputs: knownComponents(sources, 'input').length,
+      outputs: knownComponents(sources, 'output').length,
+      workers: workers.length,
+      versions: new Set(workers.map(({ version }) => version)).size,
+    };
   },
 });
 

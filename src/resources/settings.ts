@@ -120,6 +120,13 @@ function asSent(error: unknown): never {
 
 const withoutSection = (path: string): string => path.replace(/^auth\./, '');
 
+/** This process alone: what is deployed to is every process at once. */
+export const getInstance = defineVerb({
+  permission: 'read:settings',
+  input: z.object({}),
+  run: ({ context }) => ({ id: context.configuration().settings.instance.name }),
+});
+
 export interface SystemInfo {
   readonly version: string;
   /** The name of the installation. */
@@ -130,7 +137,7 @@ export interface SystemInfo {
   readonly machine?: Machine;
 }
 
-interface Machine {
+export interface Machine {
   readonly hostname: string;
   /** Over 1, 5 and 15 minutes. */
   readonly loadavg: readonly number[];
@@ -156,7 +163,7 @@ export const getSystemInfo = defineVerb({
   },
 });
 
-const machineNow = (): Machine => ({
+export const machineNow = (): Machine => ({
   hostname: hostname(),
   loadavg: loadavg(),
   memory: { free: freemem(), total: totalmem() },

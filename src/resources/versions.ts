@@ -168,6 +168,13 @@ export const commitVersion = defineVerb({
   run: call => versionOf(call, undefined),
 });
 
+/** Discards nothing: whatever takes effect is a version at once, so that no change ever waits. */
+export const undoChanges = defineVerb({
+  permission: 'update:settings',
+  input: z.object({ body: z.object({}).optional() }),
+  run: (): undefined => undefined,
+});
+
 /**
  * Makes the files read as they did in a version, with the secrets that are stored now. Files that were not there then
  * become empty. Throws `not-found`, and as `context.save` does: a secret does not go back to where it was sent

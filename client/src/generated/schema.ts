@@ -1308,6 +1308,77 @@ export interface paths {
         patch: operations["groups.deploy"];
         trace?: never;
     };
+    "/master/workers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the processes of Headgate as workers
+         * @description The machine is named where there is one process, and never in hosted installations, where one entry stands for all.
+         */
+        get: operations["workers.list"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/master/workers/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get a process as a worker; no items when there is none */
+        get: operations["workers.get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/master/summary": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Count groups, inputs, outputs and processes */
+        get: operations["workers.summary"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/master/summary/workers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Count the processes of Headgate */
+        get: operations["workers.count"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/products/{product}/groups": {
         parameters: {
             query?: never;
@@ -1417,6 +1488,77 @@ export interface paths {
          * @description Whatever is saved is in force at once, in every group; there is nothing to deploy.
          */
         patch: operations["groups.deployOfProduct"];
+        trace?: never;
+    };
+    "/products/{product}/workers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the processes of Headgate as workers
+         * @description The machine is named where there is one process, and never in hosted installations, where one entry stands for all.
+         */
+        get: operations["workers.listOfProduct"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/products/{product}/workers/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get a process as a worker; no items when there is none */
+        get: operations["workers.getOfProduct"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/products/{product}/summary": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Count groups, inputs, outputs and processes */
+        get: operations["workers.summaryOfProduct"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/products/{product}/summary/workers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Count the processes of Headgate */
+        get: operations["workers.countOfProduct"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/report": {
@@ -2051,6 +2193,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/version/undo": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Always empty: nothing waits for a commit that could be discarded */
+        post: operations["versions.undo"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/m/{group}/version/undo": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Always empty: nothing waits for a commit that could be discarded, in a group */
+        post: operations["versions.undoInGroup"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/version/revert": {
         parameters: {
             query?: never;
@@ -2229,6 +2405,46 @@ export interface paths {
          * @description Maps are merged, null takes back to the default, and everything else replaces. The same below `/m/{group}`.
          */
         patch: operations["authSettings.update"];
+        trace?: never;
+    };
+    "/system/instance": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get how processes work together, as Cribl-compatible clients ask for it
+         * @description The same below `/m/{group}`.
+         */
+        get: operations["system.instances"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/system/instance/distributed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get how processes work together, as Cribl-compatible clients ask for it
+         * @description The same below `/m/{group}`.
+         */
+        get: operations["system.instance"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/system/info": {
@@ -2440,6 +2656,26 @@ export interface paths {
          * @description The same below `/m/{group}`.
          */
         get: operations["dataKeys.list"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/master/outputs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Always empty: it is there for Cribl-compatible clients that read a whole group
+         * @description The same below `/m/{group}`.
+         */
+        get: operations["leaderOutputs.list"];
         put?: never;
         post?: never;
         delete?: never;
@@ -9928,6 +10164,32 @@ export interface components {
                 }[];
             }[];
         };
+        Summary: {
+            groups: {
+                count: number;
+                sources: number;
+                destinations: number;
+                /** @constant */
+                packs: 0;
+                /** @constant */
+                pipelines: 0;
+                /** @constant */
+                quickConnects: 0;
+                /** @constant */
+                routes: 0;
+            };
+            workers: {
+                alive: number;
+                count: number;
+                groups: number;
+                softwareVersions: number;
+                confVersions: number;
+                /** @constant */
+                disconnectedCount: 0;
+                /** @constant */
+                unhealthy: 0;
+            };
+        };
         SystemInfo: {
             /** @description As what else is said of the machine, absent in hosted installations. */
             hostname?: string;
@@ -9957,6 +10219,19 @@ export interface components {
             /** @constant */
             distMode: "single";
             /** @description What this installation is called. */
+            headgate: {
+                instance: string;
+            };
+        };
+        SystemInstance: {
+            /** @constant */
+            id: "distributed";
+            /**
+             * @description No process is led by another over the network, as workers of others are.
+             * @constant
+             */
+            mode: "single";
+            group: string;
             headgate: {
                 instance: string;
             };
@@ -10042,6 +10317,8 @@ export interface components {
             testEmails?: string[];
             target?: unknown;
         };
+        UndoRequest: Record<string, never>;
+        UndoneChange: Record<string, never>;
         UnhealthyDestConf: {
             /** @description The output: `type:id`, an id, or a pattern with `*`. */
             name: string;
@@ -11078,6 +11355,70 @@ export interface components {
              */
             responseHonorRetryAfterHeader?: boolean;
         };
+        Worker: {
+            id: string;
+            group: string;
+            /** @constant */
+            status: "healthy";
+            /** @constant */
+            disconnected: false;
+            /**
+             * @description What is saved is in force already.
+             * @constant
+             */
+            deployable: false;
+            /** @description Epoch ms of its start. */
+            firstMsgTime: number;
+            /** @description Epoch ms of this answer. */
+            lastMsgTime: number;
+            /** @constant */
+            workerProcesses: 1;
+            workers: {
+                /** @constant */
+                count: 1;
+            };
+            info: {
+                /** @description Empty where it is not known. */
+                hostname: string;
+                /** @description Empty where it is not known. */
+                platform: string;
+                /** @description Empty where it is not known. */
+                release: string;
+                /** @description Empty where it is not known. */
+                architecture: string;
+                /** @description Empty where it is not known. */
+                node: string;
+                /** @description 0 where it is not known. */
+                cpus: number;
+                /** @description 0 where it is not known. */
+                totalmem: number;
+                /** @description 0 where it is not known. */
+                freemem: number;
+                /**
+                 * @description Is not read.
+                 * @constant
+                 */
+                totalDiskSpace: 0;
+                /**
+                 * @description Is not read.
+                 * @constant
+                 */
+                freeDiskSpace: 0;
+                env: Record<string, never>;
+                cribl: {
+                    guid: string;
+                    group: string;
+                    /** @constant */
+                    distMode: "worker";
+                    version: string;
+                    /** @description Epoch ms. */
+                    startTime: number;
+                    config: Record<string, never>;
+                    tags: string[];
+                };
+            };
+        };
+        WorkerCount: number;
         /** @description A WriteRequest, packed with Snappy. */
         WriteRequest: string;
         Error: {
@@ -15204,6 +15545,141 @@ export interface operations {
             504: components["responses"]["GatewayTimeout"];
         };
     };
+    "workers.list": {
+        parameters: {
+            query?: {
+                offset?: number;
+                limit?: number;
+                product?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["Worker"][];
+                        count: number;
+                        offset?: number;
+                        limit?: number;
+                        totalCount?: number;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "workers.get": {
+        parameters: {
+            query?: {
+                product?: string;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["Worker"][];
+                        count: number;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "workers.summary": {
+        parameters: {
+            query?: {
+                product?: string;
+                /** @description `worker`; of any other kind there are none. */
+                mode?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["Summary"][];
+                        count: number;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "workers.count": {
+        parameters: {
+            query?: {
+                product?: string;
+                /** @description `worker`; of any other kind there are none. */
+                mode?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["WorkerCount"][];
+                        count: number;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
     "groups.listOfProduct": {
         parameters: {
             query?: {
@@ -15526,6 +16002,146 @@ export interface operations {
             500: components["responses"]["InternalServerError"];
             503: components["responses"]["ServiceUnavailable"];
             504: components["responses"]["GatewayTimeout"];
+        };
+    };
+    "workers.listOfProduct": {
+        parameters: {
+            query?: {
+                offset?: number;
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                product: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["Worker"][];
+                        count: number;
+                        offset?: number;
+                        limit?: number;
+                        totalCount?: number;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "workers.getOfProduct": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+                product: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["Worker"][];
+                        count: number;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "workers.summaryOfProduct": {
+        parameters: {
+            query?: {
+                /** @description `worker`; of any other kind there are none. */
+                mode?: string;
+            };
+            header?: never;
+            path: {
+                product: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["Summary"][];
+                        count: number;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "workers.countOfProduct": {
+        parameters: {
+            query?: {
+                /** @description `worker`; of any other kind there are none. */
+                mode?: string;
+            };
+            header?: never;
+            path: {
+                product: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["WorkerCount"][];
+                        count: number;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     "report.get": {
@@ -17030,6 +17646,82 @@ export interface operations {
             504: components["responses"]["GatewayTimeout"];
         };
     };
+    "versions.undo": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["UndoRequest"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["UndoneChange"][];
+                        count: number;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            504: components["responses"]["GatewayTimeout"];
+        };
+    };
+    "versions.undoInGroup": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The group the call is about. */
+                group: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["UndoRequest"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["UndoneChange"][];
+                        count: number;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            504: components["responses"]["GatewayTimeout"];
+        };
+    };
     "versions.revert": {
         parameters: {
             query?: never;
@@ -17471,6 +18163,62 @@ export interface operations {
             504: components["responses"]["GatewayTimeout"];
         };
     };
+    "system.instances": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["SystemInstance"][];
+                        count: number;
+                    };
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "system.instance": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["SystemInstance"][];
+                        count: number;
+                    };
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
     "system.info": {
         parameters: {
             query?: never;
@@ -17799,6 +18547,41 @@ export interface operations {
         };
     };
     "dataKeys.list": {
+        parameters: {
+            query?: {
+                offset?: number;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["NothingHere"][];
+                        count: number;
+                        offset?: number;
+                        limit?: number;
+                        totalCount?: number;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "leaderOutputs.list": {
         parameters: {
             query?: {
                 offset?: number;

@@ -39,6 +39,11 @@ const NOT_OFFERED: readonly {
     prefixes: ['/w', '/edge', '/products/edge', '/master/outposts', '/products/outpost', '/kubernetes'],
   },
   {
+    what: 'a remote to push versions to or to read them from',
+    why: 'the store of the server keeps them, and files can be exported and applied',
+    prefixes: ['/version/push', '/version/sync'],
+  },
+  {
     what: 'licences',
     why: 'Headgate needs none',
     prefixes: ['/system/licenses', '/system/license'],
@@ -67,7 +72,7 @@ const NOT_OFFERED: readonly {
       ...['/system/settings/cribl', '/system/settings/search-limits', '/settings', '/system/limits'],
       ...['/system/api-limits', '/system/job-limits', '/system/redis-cache-limits', '/master/bundles'],
       ...['/system/services-limits', '/system/settings/insights', '/master/workers/restart'],
-      ...['/products/stream/workers/restart', '/system/metrics/enum', '/clui', '/ui'],
+      ...['/products/:product/workers/restart', '/system/metrics/enum', '/clui', '/ui'],
     ],
   },
 ];
@@ -170,6 +175,21 @@ const FAMILY: readonly (readonly [methods: string, path: string, difference?: st
   ['GET', '/master/groups/:id/configVersion', 'the newest version'],
   ['GET', '/master/groups/:id/acl', 'always empty: roles are of the whole workspace'],
   ['POST', '/master/groups/:id/acl/apply'],
+  ['POST', '/master/groups/:id/acl/teams/apply'],
+  ['GET', '/master/groups/:id/acl/teams', 'always empty'],
+  ['GET', '/master/workers', 'the processes of Headgate'],
+  ['GET', '/master/workers/:id', 'as the list'],
+  ['PATCH', '/master/workers/restart'],
+  ['GET', '/master/summary', 'counts inputs and outputs, and processes as workers'],
+  ['GET', '/master/summary/workers', 'counts the processes of Headgate'],
+  ['GET', '/master/outputs', 'always empty: there is no leader that sends'],
+  ['GET', '/products/:product/workers', 'as `/master/workers`; the product `stream` has them all'],
+  ['GET', '/products/:product/workers/:id', 'as the list'],
+  ['PATCH', '/products/:product/workers/restart'],
+  ['GET', '/products/:product/summary', 'as `/master/summary`'],
+  ['GET', '/products/:product/summary/workers', 'as `/master/summary/workers`'],
+  ['GET', '/system/instance', 'always single: processes share a store'],
+  ['GET', '/system/instance/distributed', 'as the list'],
   ['GET POST', '/products/:product/groups', 'the product `stream` has them all, every other none'],
   ['GET PATCH DELETE', '/products/:product/groups/:id', 'as for `/master/groups`'],
   ['PATCH', '/products/:product/groups/:id/deploy', 'as for `/master/groups`'],
@@ -205,6 +225,9 @@ const FAMILY: readonly (readonly [methods: string, path: string, difference?: st
   ['GET', '/version/show'],
   ['GET', '/version/status'],
   ['POST', '/version/commit', 'answers the newest version, as nothing waits for a commit'],
+  ['POST', '/version/push'],
+  ['POST', '/version/sync'],
+  ['POST', '/version/undo', 'nothing waits, so that nothing is discarded'],
   ['POST', '/version/revert', 'makes the files read as in that version'],
 ];
 
@@ -285,6 +308,7 @@ const emptyRoutes: readonly Route[] = [
     }),
   ]),
   emptyListRoute('dataKeys', '/system/keys'),
+  emptyListRoute('leaderOutputs', '/master/outputs'),
 ];
 
 /** `offered` are the operations without these. */

@@ -1,17 +1,23 @@
 import * as z from 'zod';
+import { DEFAULT_GROUP } from '../../resources/context.ts';
 import {
   createGroup,
   type DescribedGroup,
   deployGroup,
   getGroup,
   getGroupVersion,
+  getSummary,
+  getWorker,
   listGroupAccess,
   listGroups,
+  listWorkers,
   removeGroup,
+  type Summary,
   updateGroup,
+  type Worker,
 } from '../../resources/groups.ts';
 import { item, list, optional } from '../envelope.ts';
-import type { Shape } from '../operation.ts';
+import type { RouteAnswer, Shape } from '../operation.ts';
 import { type Route, route } from '../route.ts';
 
 const groupSchema = z.object({
@@ -156,7 +162,143 @@ const writeRoutes = ({ path, suffix, params }: GroupPlace): Route[] => {
   ];
 };
 
+const number = z.number().describe('0 where it is not known.');
+const text = z.string().describe('Empty where it is not known.');
+const workerSchema = z.object({
+  id: z.string(),
+  group: z.string(),
+  status: z.literal('healthy'),
+  disconnected: z.literal(false),
+  deployable: z.literal(false).describe('What is saved is in force already.'),
+  firstMsgTime: z.number().describe('Epoch ms of its start.'),
+  lastMsgTime: z.number().describe('Epoch ms of this answer.'),
+  workerProcesses: z.literal(1),
+  workers: z.object({ count: z.literal(1) }),
+  info: z.object({
+    ...{ hostname: text, platform: text, release: text, architecture: text, node: text },
+    ...{ cpus: number, totalmem: number, freemem: number },
+    totalDiskSpace: z.literal(0).describe('Is not read.'),
+    freeDiskSpace: z.literal(0).describe('Is not read.'),
+    env: z.object({}),
+    cribl: z.object({
+      guid: z.string(),
+      group: z.string(),
+      distMode: z.literal('worker'),
+      version: z.string(),
+      startTime: z.number().describe('Epoch ms.'),
+      config: z.object({}),
+      tags: z.array(z.string()),
+    }),
+  }),
+});
+const workerShape: Shape = { name: 'Worker', schema: workerSchema };
+
+const wireWorker = ({ id, version, startedAt, seenAt, machine }: Worker): z.output<typeof workerSchema> => ({
+  ...{ id, group: DEFAULT_GROUP, status: 'healthy', disconnected: false, deployable: false },
+  ...{ firstMsgTime: startedAt, lastMsgTime: seenAt, workerProcesses: 1, workers: { count: 1 } },
+  info: {
+    hostname: machine?.hostname ?? '',
+    platform: machine?.os.platform ?? '',
+    release: machine?.os.release ?? '',
+    architecture: machine?.os.arch ?? '',
+    node: machine === undefined ? '' : process.version,
+    cpus: machine?.cpus.length ?? 0,
+    totalmem: machine?.memory.total ?? 0,
+    freemem: machine?.memory.free ?? 0,
+    ...{ totalDiskSpace: 0, freeDiskSpace: 0, env: {} },
+    cribl: {
+      ...{ guid: id, group: DEFAULT_GROUP, distMode: 'worker', version, startTime: startedAt },
+      ...{ config: {}, tags: [] },
+    },
+  },
+});
+
+const none = z.literal(0);
+const whole = z.int().min(0);
+const summarySchema = z.object({
+  groups: z.object({
+    ...{ count: whole, sources: whole, destinations: whole },
+    ...{ packs: none, pipelines: none, quickConnects: none, routes: none },
+  }),
+  workers: z.object({
+    ...{ alive: whole, count: whole, groups: whole, softwareVersions: whole, confVersions: whole },
+    ...{ disconnectedCount: none, unhealthy: none },
+  }),
+});
+const summaryShape: Shape = { name: 'Summary', schema: summarySchema };
+const countShape: Shape = { name: 'WorkerCount', schema: whole };
+
+const wireSummary = ({
+  groups,
+  inputs,
+  outputs,
+  workers,
+  versions,
+}: Summary): z.output<typeof summarySchema> => ({
+  groups: {
+    ...{ count: groups, sources: inputs, destinations: outputs },
+    ...{ packs: 0, pipelines: 0, quickConnects: 0, routes: 0 },
+  },
+  workers: {
+    ...{ alive: workers, count: workers, softwareVersions: versions },
+    // All go by the newest version of the configuration, and by that of every group.
+    ...{ groups, confVersions: Math.min(workers, 1), disconnectedCount: 0, unhealthy: 0 },
+  },
+});
+
+const countAnswer: RouteAnswer<Summary> = {
+  kind: 'item',
+  shape: countShape,
+  make: ({ workers }) => ({ items: [workers], count: 1 }),
+};
+
+/** What Cribl-compatible clients look for of the machines that work, which here are the processes of Headgate. */
+const workerRoutes = ({ path, suffix, params }: GroupPlace): Route[] => {
+  const base = path.replace('/groups', '');
+  return [
+    route({
+      id: `workers.list${suffix}`,
+      method: 'GET',
+      path: `${base}/workers`,
+      summary: 'List the processes of Headgate as workers',
+      description:
+        'The machine is named where there is one process, and never in hosted installations, where one entry stands for all.',
+      verb: listWorkers,
+      answer: list(workerShape, wireWorker),
+      example: { params },
+    }),
+    route({
+      id: `workers.get${suffix}`,
+      method: 'GET',
+      path: `${base}/workers/:id`,
+      summary: 'Get a process as a worker; no items when there is none',
+      verb: getWorker,
+      answer: optional(workerShape, wireWorker),
+      example: { params: { ...params, id: 'none' } },
+    }),
+    route({
+      id: `workers.summary${suffix}`,
+      method: 'GET',
+      path: `${base}/summary`,
+      summary: 'Count groups, inputs, outputs and processes',
+      verb: getSummary,
+      answer: item(summaryShape, wireSummary),
+      example: { params },
+    }),
+    route({
+      id: `workers.count${suffix}`,
+      method: 'GET',
+      path: `${base}/summary/workers`,
+      summary: 'Count the processes of Headgate',
+      verb: getSummary,
+      answer: countAnswer,
+      example: { params },
+    }),
+  ];
+};
+
 export const groupRoutes: readonly Route[] = PLACES.flatMap(place => [
   ...readRoutes(place),
   ...writeRoutes(place),
+  ...workerRoutes(place),
 ]);

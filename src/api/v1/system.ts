@@ -1,7 +1,8 @@
 import * as z from 'zod';
 import type { PipelineState } from '../../pipelines/components/component.ts';
+import { DEFAULT_GROUP } from '../../resources/context.ts';
 import { listEngines } from '../../resources/engines.ts';
-import { getSystemInfo, type SystemInfo } from '../../resources/settings.ts';
+import { getInstance, getSystemInfo, type SystemInfo } from '../../resources/settings.ts';
 import { isoTime, item, list } from '../envelope.ts';
 import type { Shape } from '../operation.ts';
 import { type Route, route } from '../route.ts';
@@ -74,7 +75,33 @@ const wireInfo = ({
   headgate: { instance },
 });
 
+const instance = z.object({
+  id: z.literal('distributed'),
+  mode: z
+    .literal('single')
+    .describe('No process is led by another over the network, as workers of others are.'),
+  group: z.string(),
+  headgate: z.object({ instance: z.string() }),
+});
+const instanceShape: Shape = { name: 'SystemInstance', schema: instance };
+
+const wireInstance = ({ id }: { readonly id: string }): z.output<typeof instance> => ({
+  ...{ id: 'distributed', mode: 'single', group: DEFAULT_GROUP },
+  headgate: { instance: id },
+});
+
 export const systemRoutes: readonly Route[] = [
+  ...(['', '/distributed'] as const).map(place =>
+    route({
+      id: place === '' ? 'system.instances' : 'system.instance',
+      grouped: 'alike',
+      method: 'GET',
+      path: `/system/instance${place}`,
+      summary: 'Get how processes work together, as Cribl-compatible clients ask for it',
+      verb: getInstance,
+      answer: item(instanceShape, wireInstance),
+    }),
+  ),
   route({
     id: 'system.info',
     grouped: 'alike',

@@ -11,8 +11,9 @@ import {
   listVersions,
   revertVersion,
   showVersion,
+  undoChanges,
 } from '../../resources/versions.ts';
-import { isoTime, item, list } from '../envelope.ts';
+import { isoTime, item, list, optional } from '../envelope.ts';
 import type { RouteAnswer, Shape } from '../operation.ts';
 import { type Route, route, WRITE_ERRORS } from '../route.ts';
 
@@ -381,6 +382,16 @@ export const versionRoutes: readonly Route[] = [
     verb: commitVersion,
     takes: { shape: { name: 'CommitRequest' } },
     answer: item(commitShape, wireCommit),
+  }),
+  route({
+    ...write,
+    id: 'versions.undo',
+    path: '/version/undo',
+    summary: 'Always empty: nothing waits for a commit that could be discarded',
+    verb: undoChanges,
+    takes: { shape: { name: 'UndoRequest' } },
+    answer: optional({ name: 'UndoneChange', schema: z.object({}) }, (one: object) => one),
+    example: { body: {} },
   }),
   route({
     ...write,

@@ -207,14 +207,6 @@ export const listWorkers = defineVerb({
   run: async (call, query) => listPageOf(query, isOurs(query.product) ? await workersOf(call) : []),
 });
 
-/** Undefined when there is none. */
-export const getWorker = defineVerb({
-  permission: 'read:settings',
-  input: z.object(groupId),
-  run: async (call, { id, product: asked }): Promise<Worker | undefined> =>
-    isOurs(asked) ? (await workersOf(call)).find(one => one.id === id) : undefined,
-});
-
 /** What there is of the installation, as counts. */
 export interface Summary {
   readonly groups: number;

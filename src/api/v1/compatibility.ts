@@ -75,6 +75,11 @@ const NOT_OFFERED: readonly {
       ...['/products/:product/workers/restart', '/system/metrics/enum', '/clui', '/ui'],
     ],
   },
+  {
+    what: 'single workers',
+    why: 'the list has all processes',
+    prefixes: ['/master/workers/:id', '/products/:product/workers/:id'],
+  },
 ];
 
 const places = (path: string): RegExp => new RegExp(`^${path.replace(/:\w+/g, '[^/]+')}(?=/|$)`);
@@ -178,13 +183,13 @@ const FAMILY: readonly (readonly [methods: string, path: string, difference?: st
   ['POST', '/master/groups/:id/acl/teams/apply'],
   ['GET', '/master/groups/:id/acl/teams', 'always empty'],
   ['GET', '/master/workers', 'the processes of Headgate'],
-  ['GET', '/master/workers/:id', 'as the list'],
+  ['GET', '/master/workers/:id'],
   ['PATCH', '/master/workers/restart'],
   ['GET', '/master/summary', 'counts inputs and outputs, and processes as workers'],
   ['GET', '/master/summary/workers', 'counts the processes of Headgate'],
   ['GET', '/master/outputs', 'always empty: there is no leader that sends'],
   ['GET', '/products/:product/workers', 'as `/master/workers`; the product `stream` has them all'],
-  ['GET', '/products/:product/workers/:id', 'as the list'],
+  ['GET', '/products/:product/workers/:id'],
   ['PATCH', '/products/:product/workers/restart'],
   ['GET', '/products/:product/summary', 'as `/master/summary`'],
   ['GET', '/products/:product/summary/workers', 'as `/master/summary/workers`'],

@@ -7,7 +7,6 @@ import {
   getGroup,
   getGroupVersion,
   getSummary,
-  getWorker,
   listGroupAccess,
   listGroups,
   listWorkers,
@@ -266,15 +265,6 @@ const workerRoutes = ({ path, suffix, params }: GroupPlace): Route[] => {
       verb: listWorkers,
       answer: list(workerShape, wireWorker),
       example: { params },
-    }),
-    route({
-      id: `workers.get${suffix}`,
-      method: 'GET',
-      path: `${base}/workers/:id`,
-      summary: 'Get a process as a worker; no items when there is none',
-      verb: getWorker,
-      answer: optional(workerShape, wireWorker),
-      example: { params: { ...params, id: 'none' } },
     }),
     route({
       id: `workers.summary${suffix}`,

@@ -1,4 +1,4 @@
-import { type Answer, isRecord, objectOf, readAnswer, refusalOf } from './answer.ts';
+import { type Answer, objectOf, readAnswer, refusalOf } from './answer.ts';
 import type { CallOptions } from './call-options.ts';
 import { type ClientOptions, connect } from './connection.ts';
 import { HeadgateConnectionError, HeadgateUsageError } from './errors.ts';
@@ -118,5 +118,5 @@ function pipelineToken(token: string | undefined): string {
   return token;
 }
 
-const itemsIn = ({ items }: Record<string, unknown>): Record<string, unknown>[] =>
-  Array.isArray(items) ? items.filter(isRecord) : [];
+/** Mostly objects; a version or a count is a plain value. */
+const itemsIn = ({ items }: Record<string, unknown>): unknown[] => (Array.isArray(items) ? items : []);

@@ -62,6 +62,12 @@ it('asks with each of them for something that the server knows', async () => {
   expect(server.log()).not.toContain('(unknown)');
 });
 
+it('reads items that are a plain value', async () => {
+  const { groups, workers } = client();
+  expect(await groups.version({ id: 'default' })).toMatch(/./);
+  expect(await workers.count()).toBe(1);
+});
+
 describe('lists', () => {
   it('yield each item once, in order, whatever the size of a page', async () => {
     const tree = client();

@@ -62,7 +62,7 @@ function parsed(text: string): Record<string, unknown> | undefined {
   }
 }
 
-export const isRecord = (value: unknown): value is Record<string, unknown> =>
+const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);

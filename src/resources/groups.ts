@@ -196,7 +196,7 @@ async function workersOf({ context }: Call): Promise<readonly Worker[]> {
   const live = context.isMachineShared ? [] : await context.processes();
   const machine = context.isMachineShared || live.length > 1 ? undefined : machineNow();
   const { name } = context.configuration().settings.instance;
-  const startedAt = seenAt - Math.floor(process.uptime() * 1000);
+  const startedAt = Math.floor(performance.timeOrigin);
   const found = live.length > 0 ? live : [{ id: name, version: VERSION, startedAt }];
   return found.map(one => ({ ...one, seenAt, machine }));
 }

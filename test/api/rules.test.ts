@@ -268,7 +268,7 @@ describe('lists', () => {
     const path = of(operation);
     let whole = await get(path);
     expect(whole.status).toBe(200);
-    let walked: unknown[] = [];
+    let walked: { id?: string }[] = [];
     for (let offset = 0; ; offset++) {
       const { body } = await get(`${path}?limit=1&offset=${offset}`);
       expect(faultsOf(operation, 200, body)).toEqual([]);
@@ -286,7 +286,10 @@ describe('lists', () => {
       if (body.items.length === 0) break;
       walked.push(...body.items);
     }
-    expect(walked).toEqual(whole.body.items);
+    // A worker shows when it was last seen, which is with each answer.
+    const seen = (items: { id?: string }[]) =>
+      operation.path.endsWith('/workers') ? items.map(({ id }) => id) : items;
+    expect(seen(walked)).toEqual(seen(whole.body.items));
     expect((await get(`${path}?offset=9007199254740991`)).body).toEqual({ items: [], count: 0 });
   });
 });

@@ -125,12 +125,14 @@ function asked<Input, Output>(
   const input = accept === undefined ? verb.input : accepting(verb.input, accept, call);
   const run = (raw: unknown) => verb.run(call, readInput(input, raw, 'body'));
   if (takesBack === undefined) return { ...verb, input: z.unknown(), run: (_call, raw) => run(raw) };
-  const { ignored, read } = takesBack;
   const schema = verb.input.shape.body;
   return {
     ...verb,
     input: z.unknown(),
-    run: async (_call, raw) => run(await takenBack(raw, { schema, ignored, read: one => read(call, one) })),
+    run: async (_call, raw) =>
+      run(
+        await takenBack(raw, { schema, ignored: takesBack.ignored, read: one => takesBack.read(call, one) }),
+      ),
   };
 }
 

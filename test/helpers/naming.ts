@@ -27,8 +27,8 @@ export const strangeTo = (id: string): string => id.slice(0, -1) + (id.endsWith(
 const TIMES = /"?\b\d{4}-\d\d-\d\dT[\d:.]+Z"?|\b\d{13}\b/g;
 /** When something was last used is written some time later. */
 const NEVER_YET = /(?<="last\w+":)null/g;
-/** How long something took differs each time. */
-const LASTED = /(?<="milliseconds":)[\d.]+/g;
+/** How long something took differs each time, and with it what took most. */
+const LASTED = /(?<="milliseconds":)[\d.]+|(?<="isHeaviest":)(?:true|false)/g;
 const PASSING = ['date', 'content-length', 'keep-alive'];
 
 /** Everything that an answer tells but for what passes by itself, times and the length, in one text. */

@@ -1,13 +1,11 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { createServer } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import type * as z from 'zod';
 import { type Api, ledgerDetail, ledgerItem } from './client.ts';
 import { installation, logIn, serve, stop, temporaryFolder, until } from './harness.ts';
-import { listenLocally } from './listen-locally.ts';
 import { alarm, monitors, POSTING, post } from './posting.ts';
 import { hang, type Reply, scriptedSink, single, status, take } from './scripted-sink.ts';
 
@@ -45,11 +43,8 @@ const cutOff: Reply = (_call, response) => {
   response.write('half', () => response.socket?.destroy());
 };
 
-async function closedPort(): Promise<string> {
-  const { url, end } = await listenLocally(createServer());
-  await end();
-  return url;
-}
+/** The port of the discard service, where nothing listens: a free one may be somebody's by the time it is asked. */
+const CLOSED = 'http://127.0.0.1:9';
 
 function selfSigned(): { readonly key: Buffer; readonly cert: Buffer } {
   const folder = temporaryFolder();
@@ -142,7 +137,7 @@ it('does with each kind of answer what the reference says, and keeps a ledger of
   hook.reply((call, response) => (replies[call.path.slice(1)]?.[0] ?? take)(call, response));
   const tls = await scriptedSink(listener => createTlsServer(selfSigned(), listener));
   const others: Record<string, readonly [string, Expected]> = {
-    refusing: [await closedPort(), failed(/the connection was refused/)],
+    refusing: [CLOSED, failed(/the connection was refused/)],
     nameless: ['http://nowhere.invalid/', failed(/the name cannot be resolved/)],
     untrusted: [
       tls.url.replace('http:', 'https:'),
